@@ -271,7 +271,7 @@ def test_a_changed_digest_is_found_without_the_index(index: Index) -> None:
 
     told = asked(index)
     told["evidence_pack"]["notes"] = [notice("all.well")]
-    assert "its digest is not that of what it claims" in verify(read_pack(json.dumps(told)))
+    assert "its digest does not match its content" in verify(read_pack(json.dumps(told)))
     without_digest(told)
     assert any("digest" in problem for problem in verify(read_pack(json.dumps(told))))
 

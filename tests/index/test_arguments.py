@@ -93,7 +93,7 @@ def opened_and_closed(**arguments: Any) -> None:
     ids=["metadata", "without", "bounds"],
 )
 def test_what_is_no_name_of_a_field(index: Index, filter: Callable[[str], Filter], text: str) -> None:
-    with pytest.raises(InvalidArgument, match=r"is no name of a field|half a surrogate"):
+    with pytest.raises(InvalidArgument, match=r"is not a field name|unpaired surrogate"):
         index.search("heron", filter=filter(text))
 
 

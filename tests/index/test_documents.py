@@ -139,7 +139,7 @@ class TestPutting:
 
     def test_vectors_that_take_too_long_follow(self, index: Index) -> None:
         stored = of(index, "ann").documents.put(Document("bird", "heron"), embed_seconds=0)
-        assert "still to come" in stored.degraded[0].text
+        assert "still pending" in stored.degraded[0].text
 
 
 class TestUploading:

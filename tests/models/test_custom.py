@@ -199,7 +199,7 @@ class TestWithoutTheProgram:
         with rifflux.open(made) as index:
             stored = index.add(Document("ibis", "An ibis."))
             assert (stored.chunks, stored.embedded_chunks) == (1, 0)
-            assert "a model that a program passed" in stored.degraded[0].text
+            assert "a model passed by a program" in stored.degraded[0].text
             assert [hit.key for hit in index.search("ibis")] == ["ibis"]
         with rifflux.open(made, model=Simple()) as index:
             index.add(Document("owl", "An owl."))

@@ -231,7 +231,7 @@ class TestDocuments:
             (Document("", "text"), "key"),
             (Document("  ", "text"), "key"),
             (Document("\ud800", "text"), "surrogate"),
-            (Document("key", "text", title="x" * 1_001), "may have 1,000"),
+            (Document("key", "text", title="x" * 1_001), "the limit is 1,000"),
             (Document("a", None), "text"),  # type: ignore[arg-type]
             (Document("a", "text", kind=3), "kind"),  # type: ignore[arg-type]
             (Document("a", "text", created_at=5), "created_at"),  # type: ignore[arg-type]

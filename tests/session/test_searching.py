@@ -233,7 +233,7 @@ class TestWhatAFilterLeaves:
             ("cache", {"metadata": {"nosuch": ["1", 1]}}, ["nothing has nosuch=1"]),
             ("cache", {"since": "2030-01-01"}, ["nothing is from 2030-01-01 or later"]),
             ("cache kind:foo", {}, ["nothing is of the kind 'foo'"]),
-            ("cache", {"kinds": ["mail"], "paths": ["notes/*"]}, ["nothing meets all of what it is narrowed to"]),
+            ("cache", {"kinds": ["mail"], "paths": ["notes/*"]}, ["no document meets all conditions of the filter"]),
             ("cache", {"kinds": ["text"]}, []),
             ("kestrel", {"kinds": ["text"]}, []),
         ],

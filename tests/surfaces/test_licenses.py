@@ -277,8 +277,8 @@ def test_a_pack_that_claims_to_quote_it_is_not_told_whether_it_is_right(surfaces
         answers[0]
         == answers[1]
         == [
-            f"[{item['number']}] closed: no license is recorded that permits a text, and there is one",
-            "its digest is not that of what it claims",
+            f"[{item['number']}] closed: it has a text that no recorded license permits",
+            "its digest does not match its content",
         ]
     )
 

@@ -1,1 +1,1 @@
-"""Evidence that can be cited and checked: choose, trim, pack, verify."""
+"""Evidence that can be cited and verified: choosing, trimming, packing and verifying it."""

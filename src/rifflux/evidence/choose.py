@@ -1,4 +1,4 @@
-"""Choose documents to take evidence from: the one named, then the best that are relevant, repeating nothing."""
+"""Choosing of documents as evidence: the one named in the query, then the best relevant ones, without repetition."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from itertools import compress
 from rifflux.text.sentences import Piece, pieces
 from rifflux.types import Document, Hit, Notice, Span
 
-#: Documents that evidence is taken from, unless `Limits.least` asks for more.
+#: The maximum number of documents for evidence, unless `Limits.least` is larger.
 MOST = 10
-#: How far down the order other subjects are looked for, and the share of documents that may come from below the list.
+#: The depth to which other subjects are searched for, and the maximum share of documents from below the list.
 REACH = 30
 FROM_BELOW = 1 / 3
-#: Passages that share this much of their runs of three words are the same.
+#: The share of common runs of three words above which passages are the same.
 SAME = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How evidence is chosen.
+    """The limits for choosing evidence.
 
-    At most `per_document` passages of a document, at least `least` documents where so many are relevant, and at most
-    `caps[group]` documents of one value of a group. Documents of less relevance than `min_relevance` are no evidence,
-    nor are those, beyond the best `always`, that have less than `min_share` of the best one's score. `spread` takes one
-    document of each subject in turn. `noun` names documents in notes.
+    At most `per_document` passages per document, at least `least` documents if that many are relevant, and at most
+    `caps[group]` documents per value of a group. Documents below `min_relevance` are excluded, as are those beyond the
+    best `always` that have less than `min_share` of the best score. `spread` takes one document of each subject in
+    turn. `noun` is the word for documents in notices.
     """
 
     per_document: int = 2
@@ -41,7 +41,7 @@ class Limits:
     always: int = 4
 
     def are_met(self, candidates: Sequence[Citable]) -> list[bool]:
-        """Return whether each candidate is relevant enough to be evidence; what the question names is."""
+        """Return whether each candidate is relevant enough to be evidence; those named in the query are."""
         best = max((candidate.hit.score for candidate in candidates), default=0.0)
         met: list[bool] = []
         for each in candidates:
@@ -54,10 +54,10 @@ class Limits:
 class Citable:
     """A candidate for evidence: a document by its best hit; `passages`, as disclosed, come best first.
 
-    `document` reads it as disclosed. `components` are the parts of the score, `relevance` is that of the
-    document. `certainty` says how surely the question names the document (0: not at all), `named` holds the chunk ids
-    of the passages it names. `groups` are the values that caps count, `subject` the field that spreading goes by; both
-    are empty where they may not be shown.
+    `document` loads it as disclosed. `components` are the parts of the score, `relevance` is the document's.
+    `certainty` is how certainly the query names the document (0: not at all), `named` are the chunk ids of passages it
+    names. `groups` are the values that caps count, `subject` is the field for spreading; both are empty if they may not
+    be disclosed.
     """
 
     hit: Hit
@@ -73,14 +73,14 @@ class Citable:
     @property
     def quotable(self) -> Sequence[Hit]:
         """Return the passages that may be quoted: disclosed, with a text, and not a table of contents."""
-        # A passage whose span is empty is the title of its document alone.
+        # A passage with an empty span is only the title of its document.
         disclosed = [hit for hit in self.passages if not hit.withheld and hit.span[0] < hit.span[1]]
         return [hit for hit in disclosed if not is_contents(hit.text)]
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A document chosen as evidence, as disclosed, and its passages, each with its text."""
+    """A document chosen as evidence, as disclosed, and its passages with their texts."""
 
     candidate: Citable
     rank: int
@@ -90,7 +90,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The documents in the order of citation, and notices about the choice."""
+    """The chosen documents in the order of citation, and notices about the choice."""
 
     documents: tuple[Chosen, ...]
     notes: tuple[Notice, ...]
@@ -103,14 +103,13 @@ def choose(
     speaks: Callable[[str], bool] | None = None,
     offset: int = 0,
 ) -> Choice:
-    """Choose among the relevant candidates in their order; the first `listed` are those that the answer lists.
+    """Return a choice of the relevant candidates in order; the first `listed` are those in the result list.
 
-    So many as `offset` come before them, which another page lists.
-
-    The one that the question names most surely comes first, and is relevant. The others are of the list, in its order
-    or, with `limits.spread`, one of each subject in turn, with some of subjects that the list lacks. Candidates below
-    the list, and then those beyond the caps, are taken only until there are `limits.least`. Those without a text come
-    last. Passages are cut to the sentences that one of them `speaks` in.
+    `offset` is the number of candidates before them, on earlier pages. The one that the query names most certainly
+    comes first, regardless of relevance. The others come from the list, in its order or, with `limits.spread`, one of
+    each subject in turn, including some of subjects that the list lacks. Candidates below the list, and then those
+    beyond the caps, are only taken until there are `limits.least`. Those without a text come last. Passages are cut to
+    the sentences for which `speaks` is True.
     """
     ranks = {candidate.hit.place: rank for rank, candidate in enumerate(candidates, offset + 1)}
     table = _Table(limits, ranks, speaks)
@@ -137,14 +136,14 @@ def choose(
 
 
 def _named(candidates: Sequence[Citable]) -> list[Citable]:
-    """Return the candidate that the question names most surely, if it names any."""
+    """Return the candidate that the query names most certainly, as a list of at most one."""
     surest = max((each.certainty for each in candidates), default=0)
     return [each for each in candidates if each.certainty and each.certainty == surest][:1]
 
 
 @dataclass
 class _Table:
-    """The documents taken so far, and the counts that caps are compared with."""
+    """The documents taken so far, and the counts compared with the caps."""
 
     limits: Limits
     ranks: dict[tuple[str, str], int]
@@ -161,7 +160,7 @@ class _Table:
         self.notes.append(Notice(f"evidence.{code}", text, data=data))
 
     def take(self, candidates: Iterable[Citable], most: int, *, exempt: bool = False) -> None:
-        """Take candidates in their order until there are `most` documents; those `exempt` beyond all caps."""
+        """Take candidates in order until there are `most` documents, ignoring caps if `exempt`."""
         for candidate in candidates:
             if len(self.taken) >= most:
                 return
@@ -174,7 +173,7 @@ class _Table:
             if is_full and not exempt:
                 self.capped.append(candidate)
                 continue
-            # One that is gone meanwhile, or only repeats others, is left out.
+            # A document that was removed meanwhile, or only repeats others, is skipped.
             document = candidate.document()
             passages = self._passages(candidate, document) if document else []
             if document and passages:
@@ -182,7 +181,7 @@ class _Table:
                 self.counts.update(candidate.groups)
 
     def complete(self, relevant: int) -> None:
-        """Take those beyond the caps until there are enough, of so many that are relevant, and note what was done."""
+        """Take documents beyond the caps up to `least`, of `relevant` ones, and add notices on the choice."""
         noun = self.limits.noun
         groups = " or ".join(self.limits.caps)
         if len(self.taken) < self.limits.least and self.capped:
@@ -195,10 +194,10 @@ class _Table:
             self.note("few_documents", text, documents=len(self.taken))
 
     def _passages(self, candidate: Citable, document: Document) -> list[tuple[Hit, str]]:
-        """Return the best passages that neither overlap nor repeat one taken before; named ones come first.
+        """Return the best passages that neither overlap nor repeat earlier ones; named ones come first.
 
-        The text is empty where none may be shown, and of a document that is all title. Passages of a document that is
-        named stay whole.
+        The text is empty if none may be disclosed, or if the document is only a title. Passages of a named document
+        stay whole.
         """
         named = candidate.named
         found: list[tuple[Hit, str]] = []
@@ -226,7 +225,7 @@ class _Table:
         return found
 
     def _is_new(self, text: str) -> bool:
-        """Return True if no passage taken before has nearly the same runs of three words, and remember these.
+        """Return True if no earlier passage has nearly the same runs of three words, and record these.
 
         Words are compared unanalyzed: a symbol changes a statement.
         """
@@ -242,7 +241,7 @@ class _Table:
 
 
 def _spread(within: Sequence[Citable], below: Sequence[Citable], most: int) -> list[Citable]:
-    """Return the listed candidates with the best of subjects that they lack, one of each subject in turn."""
+    """Return the listed candidates and the best of missing subjects, one of each subject in turn."""
     listed = {each.subject for each in within}
     others: dict[str, Citable] = {}
     for candidate in below:
@@ -255,17 +254,17 @@ def _spread(within: Sequence[Citable], below: Sequence[Citable], most: int) -> l
     return [group[turn] for turn in range(turns) for group in subjects.values() if turn < len(group)]
 
 
-# Passages that fit a budget of tokens: first one of each work, then more of the best
+# Passages that fit a token budget: first one per work, then more of the best
 
 
-#: A share of the budget that is smaller holds no passage worth quoting: fewer works get more then.
+#: A smaller share of the budget cannot contain a passage worth quoting: then fewer works get more.
 SHORTEST = 40
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """The passages of each document that fit, by their places, whole or cut at the end, and their number of tokens."""
+    """The passages of each document that fit, by position, whole or cut at the end, and their number of tokens."""
 
     texts: Sequence[Mapping[int, str]]
     tokens: int
@@ -273,11 +272,11 @@ class Fitting:
 
 
 def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], int], budget: int, least: int) -> Fitting:
-    """Choose of the passages of each work, given with its title, best work first, as much as the budget allows.
+    """Return as many passages of each work as fit the budget; works have a title and come best first.
 
-    The first `least` works get one passage each, and share the budget where it is too small for that: what is longer
-    than a fair share is cut. The others, and then second passages, come as they are, where they fit. A title counts
-    with each passage.
+    The first `least` works get one passage each and share the budget if it is too small: longer passages are cut to a
+    fair share. Passages of other works, and then second passages, are added whole if they fit. The title counts with
+    each passage.
     """
     filling = _Filling([{} for _ in works], count, budget)
     share, sharers = _share([count(f"{title}\n{texts[0]}") for title, texts in works[:least]], budget)
@@ -299,7 +298,7 @@ def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], in
 
 @dataclass
 class _Filling:
-    """The passages that fit so far; `cut` of them are not whole, `left` says that some were left out."""
+    """The passages that fit so far; `cut` of them are not whole, `left` is True if some did not fit."""
 
     passages: list[dict[int, str]]
     count: Callable[[str], int]
@@ -319,9 +318,9 @@ class _Filling:
 
 
 def _share(costs: Sequence[int], budget: int) -> tuple[int, int]:
-    """Return the most tokens that each of the first works may have, and of how many works that is true.
+    """Return the maximum tokens for each of the first works, and the number of works that get that share.
 
-    What a small one leaves over is the others'.
+    Tokens unused by short passages are available to the others.
     """
     sharers = len(costs)
     while sharers:
@@ -341,7 +340,7 @@ def _share(costs: Sequence[int], budget: int) -> tuple[int, int]:
 
 
 def _cut(title: str, text: str, count: Callable[[str], int], most: int) -> str | None:
-    """Return the beginning of a text with at most `most` tokens, its title counted; None if there is none.
+    """Return the beginning of a text with at most `most` tokens including its title, or None if nothing fits.
 
     It ends with a sentence unless that would halve it.
     """
@@ -355,29 +354,29 @@ def _cut(title: str, text: str, count: Callable[[str], int], most: int) -> str |
     return text[: end if 2 * end >= ends[fit - 1] else ends[fit - 1]]
 
 
-# Passages as they are quoted: their sentences that speak to the question, and nothing of a table of contents
+# Quoted passages: the sentences that answer the query, without tables of contents
 
 
-#: Dots that lead to the number of a page, however they are parted.
+#: Dots leading to a page number, with any spacing.
 _LEADER = re.compile(r"(?:(?:[.·_]\s?){3,}|(?:…\s?)+)\s*(?:\d{1,4}|[ivxlc]{1,7})\b", re.IGNORECASE)
-#: A line of a table of contents without dots: the number of a section, its title, the number of its page.
+#: A line of a table of contents without dots: section number, title, page number.
 _ENTRY = re.compile(
     r"\s*(?:chapter\s+|appendix\s+)?(?:\d+|[A-Z])(?:\.\d+)*\.?\s+[^\W\d_].*\s\d{1,4}\s*\Z", re.IGNORECASE
 )
-#: A table of contents has so many entries, a line of it so few words.
+#: The minimum number of entries of a table of contents, and the maximum words per entry.
 LEAST_ENTRIES = 3
 MOST_WORDS = 14
-#: The share of lines without dots that are entries where the others are none.
+#: The minimum share of entries among lines without dots for a table of contents.
 MOST_ENTRIES = 0.6
-#: Where so few sentences stand, all of them are quoted.
+#: A passage with at most this many sentences is quoted whole.
 FEW = 3
-#: What is open in mathematics and in lists is quoted whole.
+#: Open mathematics and lists are quoted whole.
 _WHOLE = re.compile(r"\\begin\{|\$\$|\\\[")
 _ENDS = re.compile(r"[.!?:;…。！？][\"'”’»)\]]*\s*\Z|\n\s*\n\s*\Z")
 
 
 def is_contents(text: str) -> bool:
-    """Return whether a passage is of a table of contents: it says where something stands, and nothing of it."""
+    """Return True if a passage is part of a table of contents."""
     leaders = len(_LEADER.findall(text))
     if leaders >= LEAST_ENTRIES:
         words = _LEADER.sub(" ", text).split()
@@ -388,10 +387,10 @@ def is_contents(text: str) -> bool:
 
 
 def sentences_for(text: str, span: Span, speaks: Callable[[str], bool]) -> Span:
-    """Return the part of a passage to quote: from its first sentence that `speaks` to its last one.
+    """Return the part of a passage to quote: from its first sentence for which `speaks` is True to the last.
 
-    A sentence that the passage begins or ends in the middle of is left out. Statements with displayed formulas or lists
-    stay whole, and so does what is short, or speaks nowhere.
+    Sentences cut at the passage's beginning or end are dropped. Passages with displayed formulas or lists stay whole,
+    and so do short ones and those without such a sentence.
     """
     start, end = span
     passage = text[start:end]
@@ -409,7 +408,7 @@ def sentences_for(text: str, span: Span, speaks: Callable[[str], bool]) -> Span:
 
 
 def _whole(found: list[Piece], passage: str, before: str, after: str) -> list[Piece]:
-    """Return the sentences of a passage without those that begin before it, or end behind it."""
+    """Return the sentences of a passage without those that begin before it or end after it."""
     if len(found) > 1 and before.strip() and not _ENDS.search(before) and passage.lstrip()[:1].islower():
         found = found[1:]
     if len(found) > 1 and after.strip() and not _ENDS.search(passage):

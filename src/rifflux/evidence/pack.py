@@ -1,4 +1,4 @@
-"""Pack the best passages of several documents within a budget of tokens, so that they can be cited and checked."""
+"""Packing of the best passages of several documents within a token budget, for citing and verifying."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from rifflux.evidence.choose import Chosen, Citable, Limits, choose, fitted
 from rifflux.types import Document, Hit, Notice, Span
 from rifflux.types.nouns import noun_json
 
-#: An answer should say that it is not sure if the best document has less relevance.
+#: The relevance of the best document below which an answer should say that it is uncertain.
 UNCERTAIN = 0.5
-#: Stands for the text of a document that has none.
-TITLE_ONLY = "[title only: the index holds no text of this work]"
+#: Replaces the text of a document without one.
+TITLE_ONLY = "[title only: the index has no text of this work]"
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceItem:
-    """A passage that can be cited. `text` is the document's text at `span`, `hash` the SHA-256 of it.
+    """A passage that can be cited. `text` is the document's text at `span`, `hash` its SHA-256.
 
-    `withheld` says that no license is recorded that permits the text: it is empty then. The text of a document that is
-    all title is empty, too. `rank` is the document's among all found, `relevance` from 0 to 1 its own, and `exact` says
-    that the question names it.
-    `collection` is what the asker calls the collection that it is in.
+    `withheld` is True if no recorded license permits the text, which is then empty. The text of a document that is only
+    a title is empty, too. `rank` is the document's among all results, `relevance` is its own, from 0 to 1, and `exact`
+    is True if the query names it. `collection` is the caller's name of its collection.
     """
 
     number: int
@@ -54,10 +53,10 @@ class EvidenceItem:
 
 @dataclass(frozen=True, slots=True)
 class PackRequest:
-    """The request that a pack answers, so that it can be repeated.
+    """The request that a pack answers, for repeating it.
 
-    `arguments` are those given to the call, without the question; `asked_at` is the moment (ISO 8601), `state` the
-    contents of the index then (`Store.contents`), and `settings` a digest of everything else that affects an answer.
+    `arguments` are those of the call, without the query; `asked_at` is the time (ISO 8601), `state` the contents of the
+    index at that time (`Store.contents`), and `settings` a digest of everything else that affects an answer.
     """
 
     arguments: Mapping[str, Any]
@@ -79,10 +78,10 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Citing:
-    """How documents of a kind are cited.
+    """The citation functions for a kind of documents.
 
-    `refer` reads the reference of a document as it may be shown, `keys` gives each of several references a key of its
-    own, `entry` writes a document under its key in a style of bibliography.
+    `refer` returns the reference of a document as disclosed, `keys` returns a distinct key for each of several
+    references, `entry` formats a document under its key in a bibliography style.
     """
 
     refer: Callable[[Document], Reference]
@@ -90,19 +89,19 @@ class Citing:
     entry: Callable[[Document, str, str], Any]
 
     def bibliography(self, documents: Mapping[str, Document], style: str) -> dict[str, Any]:
-        """Return the entry of each document by its key."""
+        """Return the bibliography entry of each document by key."""
         return {key: self.entry(document, key, style) for key, document in documents.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class EvidencePack:
-    """The evidence for a question.
+    """The evidence for a query.
 
-    `tokens` of at most `max_tokens` were used for titles and texts; documents of less relevance than `min_relevance`
-    that the question does not name were left out. `confidence` is the relevance of the most relevant
-    document with a text, `uncertain` says that little speaks for any, or that there is no text. `bibliography` holds,
-    where the request wants it, the entry of each cited document by citation key. `asked` is the request, `digest` is
-    `pack_digest` of all the others; two packs of one content are equal whenever they were made.
+    `tokens` of at most `max_tokens` were used for titles and texts; documents below `min_relevance` that the query does
+    not name were excluded. `confidence` is the relevance of the most relevant document with a text; `uncertain` is True
+    if it is low, or if there is no text. `bibliography` contains, if requested, the entry of each cited document by
+    citation key. `asked` is the request, `digest` is `pack_digest` of everything else; packs with the same content are
+    equal whenever they were made.
     """
 
     query: str
@@ -120,17 +119,17 @@ class EvidencePack:
 
 
 def pack_digest(pack: EvidencePack) -> str:
-    """Return the SHA-256 of all that a pack claims, as canonical JSON: sorted keys, no blanks, without its digest."""
+    """Return the SHA-256 of a pack as canonical JSON (sorted keys, no blanks), without its digest."""
     claims = {name: value for name, value in noun_json(pack).items() if name != "digest"}
     return digest(json.dumps(claims, sort_keys=True, ensure_ascii=False, separators=(",", ":")))
 
 
 @dataclass(frozen=True)
 class Packer:
-    """Pack evidence of documents in their order, as `limits` allow, until the budget of tokens is used.
+    """Packs evidence of documents in order, within `limits`, until the token budget is used.
 
-    `listed` documents are the answer, from the one after `offset`; evidence is of them as long as they are enough.
-    `style` asks for a bibliography. `notes` go with the pack.
+    The `listed` documents after `offset` are the result list; evidence comes from them as long as they suffice. `style`
+    requests a bibliography. `notes` are added to the pack.
     """
 
     citing: Citing
@@ -149,10 +148,10 @@ class Packer:
         count: Callable[[str], int],
         speaks: Callable[[str], bool] | None = None,
     ) -> EvidencePack:
-        """Return the pack of a question; equal candidates give equal packs.
+        """Return the pack of a query; equal candidates give equal packs.
 
-        `count` counts the tokens of a text. Passages are cut to sentences that one of them `speaks` to the question in;
-        without it they stay whole.
+        `count` counts the tokens of a text. Passages are cut to the sentences for which `speaks` is True; without it
+        they stay whole.
         """
         choice = choose(candidates, self.limits, self.listed, speaks, self.offset)
         passages = [(each.document.title, [text for _, text in each.passages]) for each in choice.documents]
@@ -185,7 +184,7 @@ class Packer:
 
 
 def sealed(pack: EvidencePack) -> EvidencePack:
-    """Return a pack with the digest of what it claims."""
+    """Return a pack with its digest."""
     return replace(pack, digest=pack_digest(pack))
 
 

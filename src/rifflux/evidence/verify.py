@@ -1,4 +1,4 @@
-"""Verify evidence: that a pack agrees with itself, and with the documents of an index."""
+"""Verification of evidence: that a pack is consistent in itself and with the documents of an index."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _Place = tuple[str, str]
 def verify(
     pack: EvidencePack, citing: Citing, redacted: Callable[[str, Document], Document], *stores: Store
 ) -> list[str]:
-    """Return the problems of a pack, a line each; none if it is as it was packed.
+    """Return the problems of a pack, one per line; none if it is unchanged.
 
-    Each text must have its hash and its span; items must be numbered, and cited by the keys that `citing` gives them.
-    With stores, each text must stand at its span in the document of that which holds its chunk, else of the first, and
-    every fact of the item must be the document's.
-    `redacted` returns the document of a namespace as its license discloses it.
+    Each text must match its hash and its span; items must be numbered, and cited by the keys from `citing`. With
+    stores, each text must be at its span in the document of the store that contains its chunk, otherwise of the first
+    store, and every fact of the item must match the document. `redacted` returns the document of a namespace as its
+    license discloses it.
     """
     problems = [problem for item in pack.items for problem in _within(item)]
     if [item.number for item in pack.items] != list(range(1, len(pack.items) + 1)):
@@ -31,13 +31,13 @@ def verify(
     if pack.tokens > pack.max_tokens:
         problems.append(f"it has {pack.tokens} tokens, more than its budget of {pack.max_tokens}")
     if not pack.items and (pack.tokens or not pack.uncertain):
-        problems.append("its items are missing: it claims tokens or certainty, and has no evidence")
+        problems.append("its items are missing: it claims tokens or certainty, but has no evidence")
     claims = check_digest(pack)
     if not stores:
         return [*problems, *claims]
     documents: dict[_Place, Document] = {}
     for item in pack.items:
-        # Where several owners have a work of this name, the passage says whose it is.
+        # If several owners have a work of this name, the chunk identifies the owner.
         chunks = ((store, store.catalog.chunk(item.chunk_id)) for store in stores)
         store, chunk = next((each for each in chunks if each[1]), (stores[0], None))
         if chunk and chunk.is_of(*_place(item)):
@@ -51,23 +51,23 @@ def verify(
 
 
 def check_digest(pack: EvidencePack) -> list[str]:
-    """Return the problem of a pack whose digest is missing, or is not that of what it claims; none otherwise."""
+    """Return the problem of a pack whose digest is missing or wrong; none otherwise."""
     if not pack.digest:
-        return ["it has no digest: nothing vouches for its question, confidence and the rest of what it claims"]
+        return ["it has no digest: its question, confidence and other claims cannot be verified"]
     if pack.digest == pack_digest(pack):
         return []
-    return ["its digest is not that of what it claims"]
+    return ["its digest does not match its content"]
 
 
 def _within(item: EvidenceItem) -> Iterator[str]:
     """Yield the problems of an item in itself."""
     start, end = item.span
     if item.withheld and (item.text or item.hash):
-        yield f"{_name(item)}: it is withheld, and there is a text"
+        yield f"{_name(item)}: it is withheld but has a text"
     elif not item.withheld and digest(item.text) != item.hash:
         yield f"{_name(item)}: the text is not the one that was hashed"
     if start < 0 or end - start != len(item.text):
-        yield f"{_name(item)}: the span {start}-{end} is not that of its {len(item.text)} characters"
+        yield f"{_name(item)}: the span {start}-{end} does not match its {len(item.text)} characters"
 
 
 def _miscited(pack: EvidencePack, citing: Citing) -> Iterator[str]:
@@ -78,7 +78,7 @@ def _miscited(pack: EvidencePack, citing: Citing) -> Iterator[str]:
         if item.citation_key != keys[_place(item)]:
             yield f"{_name(item)}: its citation key should be {keys[_place(item)]}"
     if unknown := sorted(set(pack.bibliography) - set(keys.values())):
-        yield f"the bibliography holds {unknown[0]}, which nothing cites"
+        yield f"the bibliography contains {unknown[0]}, which nothing cites"
 
 
 def _against(item: EvidenceItem, document: Document | None, citing: Citing, chunk: Hit | None) -> Iterator[str]:
@@ -88,37 +88,37 @@ def _against(item: EvidenceItem, document: Document | None, citing: Citing, chun
         return
     withheld = document.withheld or (chunk is not None and chunk.span[1] > len(document.text))
     if item.text and (withheld or item.span[1] > len(document.text)):
-        # Nor does a problem confirm that a text is the work's.
+        # A problem must not confirm that a text is the work's.
         if not item.withheld:
-            yield f"{_name(item)}: no license is recorded that permits a text, and there is one"
+            yield f"{_name(item)}: it has a text that no recorded license permits"
         return
     if item.withheld and not withheld:
-        yield f"{_name(item)}: it is withheld, and a license is recorded that permits the text"
+        yield f"{_name(item)}: it is withheld although a recorded license permits the text"
     elif not withheld and document.text[item.span[0] : item.span[1]] != item.text:
-        yield f"{_name(item)}: the work says something else at {item.span[0]}-{item.span[1]}"
+        yield f"{_name(item)}: the work has another text at {item.span[0]}-{item.span[1]}"
     known = _facts_of(citing, document)
     if wrong := [name for name, value in known.items() if getattr(item, name) != value]:
-        yield f"{_name(item)}: the index differs in the work's {', '.join(wrong)}"
+        yield f"{_name(item)}: the index has different values for the work's {', '.join(wrong)}"
     if chunk is None or not chunk.is_of(*_place(item)):
         yield f"{_name(item)}: the chunk {item.chunk_id} is not one of the work's"
     elif not withheld and (chunk.heading_path != item.heading_path or not _nested(chunk.span, item.span)):
-        yield f"{_name(item)}: it stands elsewhere in the work: not at {item.span[0]}-{item.span[1]} under its headings"
+        yield f"{_name(item)}: it is elsewhere in the work: not at {item.span[0]}-{item.span[1]} under its headings"
 
 
 def _facts_of(citing: Citing, document: Document) -> Mapping[str, object]:
-    """Return the fields of an item that must be the document's."""
+    """Return the fields of an item that must match the document."""
     reference = citing.refer(document)
     facts = {each.name: getattr(reference, each.name) for each in fields(Reference)}
     return {**facts, "license": document.license}
 
 
 def _nested(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Return True if a span holds the other: an item is a part of its chunk, or chunks that stand side by side."""
+    """Return True if one span contains the other: an item is a part of its chunk, or several adjacent chunks."""
     return (one[0] <= other[0] and other[1] <= one[1]) or (other[0] <= one[0] and one[1] <= other[1])
 
 
 def _miswritten(pack: EvidencePack, citing: Citing, documents: Mapping[_Place, Document]) -> Iterator[str]:
-    """Yield the entries of the bibliography that are not those of the index's documents."""
+    """Yield the entries of the bibliography that differ from those of the index's documents."""
     cited = {item.citation_key: documents[_place(item)] for item in pack.items if _place(item) in documents}
     for key, entry in pack.bibliography.items():
         if isinstance(entry, str):
@@ -137,17 +137,17 @@ def _place(item: EvidenceItem) -> _Place:
     return item.namespace, item.key
 
 
-# What a pack claims beside what the same question gives when it is repeated
+# The claims of a pack compared with the repeated request
 
 
-#: Numbers are equal that differ by less than this share of the greater: vectors have seven digits, and processors add
-#: in different orders. Ranks, keys and spans have no such leeway.
+#: The relative tolerance of equal numbers: vectors have seven digits, and processors add in different orders. Ranks,
+#: keys and spans have no tolerance.
 PRECISION = 1e-6
 _MISSING = object()
 
 
 def differences(claimed: object, again: object, where: str = "it") -> Iterator[str]:
-    """Yield the places in which a claimed JSON value differs from that which the repeated request gave."""
+    """Yield the paths at which a claimed JSON value differs from that of the repeated request."""
     if isinstance(claimed, Mapping) and isinstance(again, Mapping):
         for name in (*again, *(name for name in claimed if name not in again)):
             if where == "it":

@@ -1,1 +1,1 @@
-"""Journey one: find, read, chunk and sync what is to be searched."""
+"""Ingestion: finding, reading, chunking and syncing the content to search."""

@@ -1,4 +1,4 @@
-"""Cut a document into chunks: passages that read well alone and fit the embedder."""
+"""Cutting of documents into chunks: passages that read well on their own and fit the embedder."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from pkgutil import resolve_name
 from rifflux.errors import Unreadable
 from rifflux.types import Block, Chunk, Document, Span
 
-#: How many tokens of the embedder a text has; additive over words.
+#: Returns the number of the embedder's tokens in a text; additive over words.
 Count = Callable[[str], int]
 
 
 def embedding_text(title: str, headings: Sequence[str], text: str) -> str:
-    """Return the text to embed: title, breadcrumb and text on lines of their own, without repetition."""
+    """Return the text to embed: title, breadcrumb and text on separate lines, without repetition."""
     if headings and title == headings[0]:
         title = ""
     return "\n".join(filter(None, (title, " > ".join(headings), text)))
 
 
 def identity_of(owner: str, namespace: str, key: str) -> str:
-    """Return the name of a document among those of all owners, so that no two chunks get the same id."""
-    # JSON has no raw line break: no owner's name makes this what it is without an owner.
+    """Return the identity of a document across all owners, so that no two chunks get the same id."""
+    # JSON contains no raw line break, so no owner's identity equals one without an owner.
     if owner:
         return json.dumps([owner, namespace, key])
     return f"{namespace}\n{key}"
 
 
 def hash_of(text: str) -> int:
-    """Return a positive 63-bit number that depends on a text."""
+    """Return a positive 63-bit hash of a text."""
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) >> 1
 
 
 def chunk_id(identity: str, headings: Sequence[str], text: str, occurrence: int) -> int:
-    """Return a stable positive 63-bit number for the `occurrence`-th chunk of this text under these headings.
+    """Return a stable positive 63-bit id for the `occurrence`-th chunk of this text under these headings.
 
-    `identity` names the document. It depends on nothing else, so an edit elsewhere in the document leaves it.
+    `identity` is the document's. The id depends on nothing else, so edits elsewhere in the document preserve it.
     """
     parts = ", ".join(_quoted(heading) for heading in headings)
     return hash_of(f"[{_quoted(identity)}, [{parts}], {_quoted(text)}, {occurrence}]")  # JSON: no two are written alike
@@ -53,12 +53,12 @@ def chunk_id(identity: str, headings: Sequence[str], text: str, occurrence: int)
 
 @dataclass(frozen=True, slots=True)
 class Chunker:
-    """Packs the blocks of a document into chunks of about `target_tokens`, title and breadcrumb included.
+    """Packs the blocks of a document into chunks of about `target_tokens`, including title and breadcrumb.
 
-    A chunk holds whole blocks under one breadcrumb, of one page; only a block that is too long by itself is cut, a
-    table between rows (its header repeated), code between lines, prose between sentences. A short section is its own
-    chunk. Title and breadcrumb leave the text at least `floor_tokens`; a chunk may exceed its budget by `tolerance` if
-    that saves a cut.
+    A chunk contains whole blocks under one breadcrumb, on one page; only a block that is too long by itself is cut, a
+    table between rows (repeating its header), code between lines, prose between sentences. A short section is a chunk
+    of its own. Title and breadcrumb leave the text at least `floor_tokens`; a chunk may exceed its budget by
+    `tolerance` if that avoids a cut.
     """
 
     target_tokens: int = 250
@@ -68,10 +68,10 @@ class Chunker:
     def __call__(
         self, document: Document, blocks: Sequence[Block], count: Count, *, identity: str, most: int | None = None
     ) -> list[Chunk]:
-        """Return the chunks of `document`, in order; `identity` names it across the index (namespace and key).
+        """Return the chunks of `document` in order; `identity` identifies it across the index.
 
-        Every character of the blocks that is no space is in the span of exactly one chunk. Raises `Unreadable` for more
-        than `most` chunks.
+        Every character of the blocks except white space is in the span of exactly one chunk. Raises `Unreadable` for
+        more than `most` chunks.
         """
         chunks: list[Chunk] = []
         seen: Counter[tuple[tuple[str, ...], str]] = Counter()
@@ -93,8 +93,8 @@ class Chunker:
 # Where a text too long for one chunk may be cut: at sentences, lines, clauses, words, in that order
 
 
-#: Where to cut a text: behind each match of a pattern, or at the positions between `start` and `end` that a function
-#: gives, in ascending order.
+#: Where to cut a text: after each match of a pattern, or at the ascending positions between `start` and `end` that a
+#: function returns.
 Cut = re.Pattern[str] | Callable[[str, int, int], Iterable[int]]
 
 _ABBREVIATIONS = """
@@ -102,7 +102,7 @@ al approx apr aug ave ca capt cf co col corp dec dept dr ed eds eg eq esp est et
 jan jr jul jun lt ltd mar messrs mr mrs ms mt nov oct op prof rep rev sen sep sept sgt sr st univ viz vs
 abs bspw bzw dra evtl ggf hrsg mlle mme nr sra str usw vgl
 """
-# These abbreviate only in front of a number: "No. 5", but "Did it work? No. We tried again."
+# These are abbreviations only before a number: "No. 5", but "Did it work? No. We tried again."
 _NUMBERED = "app art ch chap fig figs no nos p par pp ref sec sect tab vol §"
 _STOP = re.compile(
     r"""(?<![.!?…])[.!?…]++["'”’»)\]*_`]*+\s++  # a stop, closing quotes and markup, space
@@ -120,12 +120,12 @@ _LINE_END = re.compile(r"\n+")
 _CLAUSE_END = re.compile(r"[,;:](?=\s)\s+|[，、；：]\s*|\s[–—]\s+")
 _CELL_END = re.compile(r"\||\t")
 _JOINER = "\u200d"
-# No script puts more marks on a character (Unicode's stream-safe format allows 30); what has more may be cut.
+# No script puts more marks on a character (Unicode's stream-safe format allows 30); longer sequences may be cut.
 _MOST_MARKS = 32
 
 
 def sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
-    """Yield the starts of all sentences but the first; abbreviations, initials and decimals end none."""
+    """Yield the starts of all sentences except the first; abbreviations, initials and decimals do not end one."""
     for stop in _STOP.finditer(text, start, end):
         if stop.end() < end and _ends_sentence(text, start, stop):
             yield stop.end()
@@ -151,14 +151,14 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str]) -> bool:
     return not (initial or dotted or last in _ABBREVIATED)
 
 
-#: Ways to cut each sort of text, the gentlest first.
+#: The cuts for each sort of text, in the order in which they are tried.
 PROSE: Sequence[Cut] = (sentence_ends, _LINE_END, _CLAUSE_END)
 CODE: Sequence[Cut] = (BLANK_LINES, _LINE_END)
 TABLE: Sequence[Cut] = (_LINE_END, _CELL_END)
 
 
 def pieces(text: str, start: int, end: int, cut: Cut) -> Iterator[Span]:
-    """Yield the non-blank spans between the cuts, without blank lines around them or space behind them."""
+    """Yield the non-blank spans between the cuts, without blank lines around them or trailing space."""
     if isinstance(cut, re.Pattern):
         stops: Iterable[int] = [found.end() for found in cut.finditer(text, start, end) if found.end() < end]
     else:
@@ -170,7 +170,7 @@ def pieces(text: str, start: int, end: int, cut: Cut) -> Iterator[Span]:
 
 
 def evenly(parts: int) -> Cut:
-    """Return a cut into about `parts` pieces of like length, between words, or else characters with their marks."""
+    """Return a cut into about `parts` pieces of similar length, between words, or else between characters."""
 
     def cut(text: str, start: int, end: int) -> Iterator[int]:
         step = max(1, (end - start) // parts)
@@ -182,7 +182,7 @@ def evenly(parts: int) -> Cut:
 
 
 def trimmed(text: str, start: int, end: int) -> Span | None:
-    """Return the span without blank lines in front and space behind; an indentation stays. None if it is blank."""
+    """Return the span without leading blank lines and trailing space, preserving indentation; None if blank."""
     piece = text[start:end]
     length = len(piece.rstrip())
     if not length:
@@ -193,12 +193,12 @@ def trimmed(text: str, start: int, end: int) -> Span | None:
 
 
 def _soft_cut(text: str, low: int, high: int) -> int | None:
-    """Behind the last space in `low:high`, or None."""
+    """Return the position after the last space in `low:high`, or None."""
     return next((position for position in range(high, low, -1) if text[position - 1].isspace()), None)
 
 
 def _hard_cut(text: str, position: int, end: int) -> int:
-    """Return the first place near `position` that parts no character from its marks."""
+    """Return the first position near `position` that does not separate a character from its marks."""
     last = min(position + _MOST_MARKS, end)
     return next((place for place in range(position, last) if not _belongs_to_previous(text, place)), last)
 
@@ -215,10 +215,10 @@ def _belongs_to_previous(text: str, position: int) -> bool:
     )
 
 
-# The blocks of a text that came without a file
+# The blocks of a text without a file
 
 
-# Loaded when first used: a search chunks nothing, and should not wait for a Markdown parser.
+# Loaded on demand: a search chunks nothing and should not wait for a Markdown parser.
 _BLOCKS = {
     "code": "rifflux.ingest.read.code:code_blocks",
     "markdown": "rifflux.ingest.read.markdown:markdown_blocks",
@@ -228,7 +228,7 @@ _MARKER = re.compile(r"[ \t]*(?:[-*+•‣◦]|\(?(?:\d{1,4}|[a-zA-Z])[.)])[ \t]
 
 
 def blocks_of(document: Document) -> tuple[Block, ...]:
-    """Return the blocks of a document that came as text, not as a file, by its `kind` (else paragraphs)."""
+    """Return the blocks of a document given as text rather than as a file, by its `kind` (otherwise paragraphs)."""
     if document.kind not in _BLOCKS:
         return plain_blocks(document.text)
     split: Callable[..., tuple[Block, ...]] = resolve_name(_BLOCKS[document.kind])
@@ -238,7 +238,7 @@ def blocks_of(document: Document) -> tuple[Block, ...]:
 
 
 def plain_blocks(text: str) -> tuple[Block, ...]:
-    """Return the paragraphs of a text, apart by blank lines; an item of a list, with its other lines, is a block."""
+    """Return the paragraphs of a text, separated by blank lines; each list item is a block of its own."""
     blocks: list[Block] = []
     for start, end in pieces(text, 0, len(text), BLANK_LINES):
         lines = list(pieces(text, start, end, _LINE_END))
@@ -253,19 +253,19 @@ def plain_blocks(text: str) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-# Pack the blocks of one section into passages of about the same size
+# Packing the blocks of one section into passages of similar size
 
 
 _CUTS: Mapping[str, Sequence[Cut]] = {"code": CODE, "table": TABLE}
-# A word that a tokenizer gives up on counts as one token however long it is, so length counts too.
+# A word that a tokenizer gives up on counts as one token however long it is, so the length counts too.
 _CHARACTERS_PER_TOKEN = 16
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A span that is not cut further. Where it begins a passage, `header` goes in front.
+    """A span that is not cut further. If it begins a passage, `header` precedes it.
 
-    `gap` is the size of what stands between it and the unit before, in no block but in the passage of both.
+    `gap` is the size of the text between it and the unit before, which is in no block but in the passage of both.
     """
 
     start: int
@@ -278,9 +278,9 @@ class _Unit:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """Packs the blocks of a section of `text` into passages of `budget` tokens, `limit` at the most.
+    """Packs the blocks of a section of `text` into passages of `budget` tokens, at most `limit`.
 
-    What happens in one section never moves a boundary in another.
+    Changes in one section never move a boundary in another.
     """
 
     text: str
@@ -307,7 +307,7 @@ class Pack:
     # From blocks to units
 
     def _units(self, section: Iterable[Block]) -> Iterator[_Unit]:
-        """Yield each block as one unit, or as many if it is too long; none if it is blank."""
+        """Yield each block as one unit, or as several if it is too long; none if it is blank."""
         end: int | None = None
         for block in section:
             span = trimmed(self.text, block.start, block.end)
@@ -328,7 +328,7 @@ class Pack:
         return self._cut(start, end, size, _CUTS.get(block.kind, PROSE), self.budget)
 
     def _continued(self, block: Block, start: int, end: int) -> Iterator[_Unit]:
-        """Yield the pieces of a block that repeat its header, unless that takes too much of the room."""
+        """Yield the pieces of a block, repeating its header unless that takes too much of the budget."""
         header, header_size = block.header, self._size(block.header)
         if 2 * header_size > self.budget:
             header = ""
@@ -346,7 +346,7 @@ class Pack:
             yield replace(unit, header=header, header_size=header_size)
 
     def _cut(self, start: int, end: int, size: int, cuts: Sequence[Cut], most: int) -> Iterator[_Unit]:
-        """Units of at most `most` tokens, cut as gently as can be; `size` is that of the whole span."""
+        """Yield units of at most `most` tokens, cut as gently as possible; `size` is that of the whole span."""
         if size <= most or end - start == 1:
             yield _Unit(start, end, size)
             return
@@ -354,7 +354,7 @@ class Pack:
             yield from self._cut(*piece, self._size(self.text[slice(*piece)]), cuts[1:], most)
 
     def _with_lead_ins(self, units: Iterable[_Unit]) -> list[_Unit]:
-        """Join each unit that ends in a colon to the unit that it introduces, if both fit into a chunk."""
+        """Join each unit that ends with a colon to the next, if both fit into a chunk."""
         joined: list[_Unit] = []
         for unit in units:
             last = joined[-1] if joined else None
@@ -371,10 +371,10 @@ class Pack:
     def _size(self, text: str) -> int:
         return max(self.count(text), -(-len(text) // _CHARACTERS_PER_TOKEN))
 
-    # From units to passages: filled in order, then without runts
+    # From units to passages: filled in order, then without tiny ones
 
     def _filled(self, units: Iterable[_Unit]) -> list[list[_Unit]]:
-        """Runs filled up to the budget in turn, so that an edit moves no boundary in front of it."""
+        """Return groups filled up to the budget in order, so that an edit moves no boundary before it."""
         groups: list[list[_Unit]] = []
         size = 0
         for unit in units:
@@ -387,7 +387,7 @@ class Pack:
         return groups
 
     def _joined(self, groups: Iterable[list[_Unit]]) -> list[list[_Unit]]:
-        """Runs where a small one joins its neighbour if there is room below the limit."""
+        """Return the groups with small ones joined to their neighbour if there is room below the limit."""
         joined: list[list[_Unit]] = []
         for group in groups:
             last = joined[-1] if joined else []
@@ -399,7 +399,7 @@ class Pack:
         return joined
 
     def _balanced(self, groups: list[list[_Unit]]) -> list[list[_Unit]]:
-        """Return the runs, the last two made alike if the last is small: 130 + 130 rather than 250 + 10."""
+        """Return the groups, the last two balanced if the last is small: 130 + 130 rather than 250 + 10."""
         if len(groups) < 2 or 2 * _total(groups[-1]) >= self.budget:
             return groups
         *others, first, second = groups
@@ -411,7 +411,7 @@ class Pack:
 
 
 def _total(units: Sequence[_Unit]) -> int:
-    """Return the tokens of a passage made of these units."""
+    """Return the number of tokens of a passage made of these units."""
     first = units[0]
     tokens = first.header_size - first.gap
     for unit in units:

@@ -1,7 +1,7 @@
-"""Embed the chunks that have no vector yet, in batches that survive an interruption.
+"""Embedding of chunks without a vector, in batches that survive an interruption.
 
-While the model is at work, in native code and in a thread of its own, this one writes the vectors of the batch before
-and reads the chunks of the next: the model waits for nothing.
+While the model works, in native code and its own thread, this thread writes the vectors of the previous batch and reads
+the chunks of the next: the model never waits.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from rifflux.models.guarded import GuardedEmbedder
 from rifflux.store import DocumentChange, Pending, Store
 from rifflux.types import Progress, Vectors
 
-#: Read this many waiting chunks at a time: enough that sorting by length leaves little padding.
+#: The number of waiting chunks read at a time: enough that sorting by length leaves little padding.
 WINDOW = 1024
-#: Commit after this many: what an interruption may cost.
+#: The number of chunks per commit: what an interruption may cost.
 BATCH = 128
-#: Texts of a run that are remembered, to embed none that is like one of them.
+#: The maximum number of a run's texts remembered to avoid embedding equal ones.
 REMEMBERED = 500_000
 
 
@@ -39,8 +39,8 @@ def embed_pending(
 ) -> int:
     """Embed every chunk without a vector of this model; return the number of chunks that got one.
 
-    Of texts that are equal, or that the model cannot tell apart, one is embedded. `total` is the number of chunks, if
-    it does not follow from the model in use. `in_background` runs the model at the lowest priority.
+    Of texts that are equal, or that the model cannot distinguish, one is embedded. `total` is the number of chunks, if
+    it cannot be derived from the model in use. `in_background` runs the model at the lowest priority.
     """
     if total is None:
         counts = store.counts()
@@ -70,7 +70,7 @@ def embed_changes(store: Store, embedder: GuardedEmbedder, changes: Iterable[Doc
 def _embed(
     run: _EmbeddingRun, windows: Iterable[Sequence[Pending]], progress: Progress | None = None, total: int = 0
 ) -> int:
-    """Embed chunks in batches, one ahead of the one that is stored; return how many chunks got a vector."""
+    """Embed chunks in batches, one batch ahead of storing; return the number of chunks that got a vector."""
     started = (run.start(batch) for window in windows for batch in _batches(window))
     done = 0
     try:
@@ -85,14 +85,14 @@ def _embed(
 
 
 def _batches(window: Sequence[Pending]) -> list[list[Pending]]:
-    """Return chunks in batches of like length, to save padding. The store takes them in any order."""
+    """Return chunks in batches of similar length, to save padding. The store accepts any order."""
     order = np.argsort([len(chunk.text) for chunk in window], kind="stable")
     return [[window[place] for place in order[start : start + BATCH]] for start in range(0, len(window), BATCH)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Chunks on their way. `embedded` are the hashes whose vectors come, `same` gives for others one they equal."""
+    """A batch in progress: `embedded` are the hashes being embedded, `same` maps other hashes to equal ones."""
 
     chunks: Sequence[Pending]
     stored: Mapping[int, Vectors]
@@ -103,7 +103,7 @@ class _Batch:
 
 @dataclass(frozen=True)
 class _EmbeddingRun:
-    """Embeds batches in a thread. `seen` has the hash of each text of the run by what the model sees of it."""
+    """Embeds batches in a thread. `seen` maps each text of the run, as the model sees it, to its hash."""
 
     store: Store
     embedder: GuardedEmbedder
@@ -112,7 +112,7 @@ class _EmbeddingRun:
 
     @cached_property
     def dimension(self) -> int:
-        """Return the length of the vectors that the index holds of this model, if any."""
+        """Return the dimension of the index's vectors of this model, or else the model's own."""
         known = self.store.semantic.model()
         same = known is not None and known.fingerprint == self.embedder.fingerprint
         if known and same:
@@ -120,7 +120,7 @@ class _EmbeddingRun:
         return self.embedder.dimension
 
     def start(self, chunks: Sequence[Pending]) -> _Batch:
-        """Begin to embed those texts of a batch that are new to the index and to the run."""
+        """Start embedding the texts of a batch that are new to the index and to the run."""
         stored = self.store.semantic.vectors_by_hash([chunk.hash for chunk in chunks], self.embedder.fingerprint)
         new: dict[int, str] = {}
         same: dict[int, int] = {}
@@ -153,7 +153,7 @@ class _EmbeddingRun:
             vectors |= zip(batch.embedded, batch.vectors.result(), strict=True)
         if elsewhere := set(batch.same.values()) - vectors.keys():
             vectors |= self.store.semantic.vectors_by_hash([*elsewhere], self.embedder.fingerprint)
-        # Without a vector is only what equals a text that was removed meanwhile: the next run sees to it.
+        # Only chunks equal to a text that was removed meanwhile have no vector: the next run embeds them.
         ids = []
         hashes = []
         found = []

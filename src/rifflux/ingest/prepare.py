@@ -1,7 +1,7 @@
-"""Turn files and documents into what the store holds: the part of indexing that needs nothing else, in any process.
+"""Preparation of files and documents for the store: the part of indexing that can run in any process.
 
-A job is a file to read, or a document that a program gives. Files are read, and documents cut into chunks, whose terms
-are made here, with a hash of the text to embed.
+A job is a file to read, or a document given by a program. Files are read and documents cut into chunks, with their
+terms and a hash of the text to embed.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from rifflux.text.analyzer import Analyzer
 from rifflux.text.properties import SearchableProperties, key_names, searchable_properties
 from rifflux.types import Block, Chunk, Document, Failure, LeftOut, Parsed
 
-#: How much of a file is looked at to tell whether any reader takes it.
+#: The number of bytes examined to decide whether any reader takes a file.
 HEAD_BYTES = 8192
-#: The chunks of one document of a file at most: a book has some thousands.
+#: The maximum number of chunks per document of a file: a book has some thousands.
 MOST_CHUNKS = 25_000
-#: Files up to so many bytes are read, whoever wrote them: they take little room.
+#: Files up to this many bytes are read even if machine-made: they take little room.
 SMALL = 1024
-#: Stands for the hash of a file of which not all is stored yet, so that an interrupted run is noticed.
+#: The hash of a file that is only partly stored, so that an interrupted run is noticed.
 UNFINISHED = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Some whole lines of a JSON Lines file, the first of which has the number `first`.
+    """Consecutive whole lines of a JSON Lines file; the first has the number `first`.
 
-    A line that is `too_long` to be read is alone, without its data.
+    A line that is `too_long` to be read is on its own, without its data.
     """
 
     first: int
@@ -55,11 +55,11 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class ReadJob:
-    """A file to read; it is not parsed if its content has the hash `known`, and not even opened if it is `unchanged`.
+    """A file to read; it is not parsed if its content has the hash `known`, and not even opened if `unchanged`.
 
-    With `lines`, only those are meant, and `known` is the hash that the file will be remembered by. Messages call it by
-    its `name`; its `size` is the number of bytes to read. Its documents are analyzed in `language`, empty for that of
-    the index. With `all_files` it is read even if a program wrote it for programs.
+    With `lines`, only those are read, and `known` is the hash to store for the file. `name` identifies it in messages;
+    `size` is the number of bytes to read. Its documents are analyzed in `language`, or the index's if empty. With
+    `all_files` it is read even if it is machine-made.
     """
 
     root: str
@@ -83,7 +83,7 @@ class ReadJob:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A document that a program gives, to prepare for a namespace; named and measured as a file is."""
+    """A document given by a program, to prepare for a namespace; it has a name and size like a file."""
 
     namespace: str
     document: Document
@@ -97,17 +97,17 @@ class Given:
         return len(self.document.text)
 
 
-#: The parts of a file, each with the number of its line, which is 0 where the file is read as a whole.
+#: The parts of a file, each with its line number, or 0 if the file is read as a whole.
 NumberedParts = Sequence[tuple[int, Parsed | Failure]]
-#: What is to be done: files to read, or documents to prepare.
+#: A job: a file to read, or a document to prepare.
 Task = TypeVar("Task", bound=ReadJob | Given)
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file as it shall be remembered, and documents of it to store, each with its namespace.
+    """The state to record for a file, and its documents to store, each with its namespace.
 
-    `keep` are the keys of all documents that it shall have; None leaves those it has.
+    `keep` are the keys of all documents that the file should have; None leaves the stored ones.
     """
 
     state: FileState
@@ -119,8 +119,8 @@ class FileChange:
 class JobResult:
     """The result of a job. `change` is None if nothing is to be stored; `numbers` are the documents' lines.
 
-    `prepared` is a document that was given, `left_out` a file that no reader takes. `parts` are documents that are
-    still to be prepared, by a process that can.
+    `prepared` is a given document, `left_out` a file that no reader takes. `parts` are documents that remain to be
+    prepared by a process that can.
     """
 
     change: FileChange | None = None
@@ -144,7 +144,7 @@ def do(job: ReadJob | Given, prepare: Preparer | None) -> JobResult:
 
 
 def fingerprint(digest: str, language: str = "") -> str:
-    """Identify what was read, by which version of the readers and in which language it was analyzed.
+    """Return the fingerprint of content read by the current readers and analyzed in a language.
 
     A file whose fingerprint differs is read again.
     """
@@ -153,14 +153,14 @@ def fingerprint(digest: str, language: str = "") -> str:
 
 
 def is_current(hash: str, language: str = "") -> bool:
-    """Return True if today's readers would read and analyze a file as it was when it got this fingerprint."""
+    """Return True if a fingerprint is by the current readers and in the given language."""
     return hash.startswith(fingerprint("", language))
 
 
 def given_up(job: ReadJob | Given, reason: str, kind: str, limits: str = "") -> JobResult:
-    """Return the outcome of a job that could not be finished, for a reason of some kind.
+    """Return the result of a job that could not be finished, with the reason and its kind.
 
-    With `limits`, which it exceeded, a file is not tried again until it changes, or they do.
+    If it exceeded `limits`, the file is not tried again until it or they change.
     """
     if isinstance(job, Given):
         return JobResult(failures=(Failure(job.name, reason, kind=kind),))
@@ -174,7 +174,7 @@ def given_up(job: ReadJob | Given, reason: str, kind: str, limits: str = "") -> 
 
 
 def exceeded(hash: str) -> str:
-    """Return the limits at which a file was given up that has this fingerprint; nothing if it was read."""
+    """Return the limits that a file with this fingerprint exceeded, or an empty string if it was read."""
     content = hash.partition(":")[2]
     if content.startswith("limits "):
         return content
@@ -182,7 +182,7 @@ def exceeded(hash: str) -> str:
 
 
 def finished(job: ReadJob | Given, outcome: JobResult, prepare: Preparer) -> JobResult:
-    """Return an outcome whose documents are prepared."""
+    """Return a result with its remaining parts prepared."""
     if isinstance(job, Given) or outcome.parts is None:
         return outcome
     assert outcome.change
@@ -213,7 +213,7 @@ def _file(job: ReadJob, prepare: Preparer | None) -> JobResult:
     except MemoryError:
         raise
     except Exception as error:
-        # What an earlier, readable state of the file gave stays findable until the file is mended or gone.
+        # Content from an earlier, readable state of the file stays findable until the file is repaired or removed.
         failure = failure_of(job.name, error)
         return JobResult(FileChange(found.state(hash, failure.reason, failure.kind)), (failure,))
     return _result(job, state, [(0, part) for part in parts], prepare)
@@ -224,7 +224,7 @@ def _lines(job: ReadJob, lines: Lines, prepare: Preparer | None) -> JobResult:
     file = File(found.path, lines.data, found.created_at, found.updated_at)
     parts: list[tuple[int, Parsed | Failure]]
     if lines.too_long:
-        reason = f"is longer than the {LONGEST_LINE // 2**20} MB that a line may have: split it"
+        reason = f"is longer than the limit of {LONGEST_LINE // 2**20} MB per line: split it"
         parts = [(lines.first, Failure(f"{found.path}:{lines.first}", reason, kind="large"))]
     else:
         try:
@@ -237,9 +237,9 @@ def _lines(job: ReadJob, lines: Lines, prepare: Preparer | None) -> JobResult:
 
 
 def _result(job: ReadJob, state: FileState, parts: NumberedParts, prepare: Preparer | None) -> JobResult:
-    """Return the outcome of what was read; without `prepare`, what is left to do.
+    """Return the result of reading; without `prepare`, with the parts that remain to be prepared.
 
-    The namespace of a document is the root's, of a record its file.
+    The namespace of a document is its root, that of a record its file.
     """
     if prepare is None:
         return JobResult(FileChange(state), parts=parts)
@@ -276,26 +276,26 @@ def _result(job: ReadJob, state: FileState, parts: NumberedParts, prepare: Prepa
 
 
 def failure_of(path: str, error: Exception) -> Failure:
-    """Return the failure of a file that an error of any kind ended."""
+    """Return the failure of a file for an error of any kind."""
     if isinstance(error, RiffluxError):
         return Failure.of(path, error)
     return Failure(path, f"it cannot be indexed: {type(error).__name__}: {error}", kind="error")
 
 
-# JSON Lines files too large to hold: their lines, some at a time
+# JSON Lines files too large for memory: their lines in stretches
 
 
 #: Files up to this many bytes are read as a whole.
 WHOLE = 2**20
-#: Bytes of a stretch of lines: some hundred records, and little next to what is made of them.
+#: Bytes per stretch of lines: some hundred records, and little compared with their prepared form.
 STRETCH = 2**18
-#: Bytes of the longest line that is read.
+#: The maximum number of bytes of a line.
 LONGEST_LINE = 16 * 2**20
 _BLOCK = 2**20
 
 
 def jobs_of(job: ReadJob) -> Iterator[ReadJob]:
-    """Yield the jobs that reading a file takes: one, or for a long file of lines many."""
+    """Yield the jobs for reading a file: one, or many for a long file of lines."""
     found = job.found
     if found.size <= WHOLE or not found.path.lower().endswith((".jsonl", ".ndjson")):
         yield job
@@ -311,9 +311,9 @@ def jobs_of(job: ReadJob) -> Iterator[ReadJob]:
 
 
 def scan(place: Place, language: str = "") -> tuple[str, bool]:
-    """Return the fingerprint of a file, and whether its lines can be parted without decoding it as a whole.
+    """Return the fingerprint of a file, and True if its lines can be split without decoding it as a whole.
 
-    They can in UTF-8 where only line feeds end lines. Raises `OSError`.
+    That requires UTF-8 with line feeds as the only line ends. Raises `OSError`.
     """
     digest = blake2b(digest_size=16)
     decode = getincrementaldecoder("utf-8")().decode
@@ -339,7 +339,7 @@ def scan(place: Place, language: str = "") -> tuple[str, bool]:
 
 
 def lines_of(place: Place) -> Iterator[Lines]:
-    """Yield the lines of a file, some at a time."""
+    """Yield the lines of a file in stretches."""
     first = 1
     for (data, too_long), (following, _) in pairwise(chain(_stretches(place), [(b"", False)])):
         yield Lines(first, b"" if too_long else data, last=not following, too_long=too_long)
@@ -347,14 +347,14 @@ def lines_of(place: Place) -> Iterator[Lines]:
 
 
 def _stretches(place: Place) -> Iterator[tuple[bytes, bool]]:
-    """Yield the content in stretches that end with a line; of a line that is too long, its beginning, and True."""
+    """Yield the content in stretches of whole lines, and the beginning of each overlong line with True."""
     with place.open() as file:
         while data := file.read(STRETCH):
             rest = file.readline(LONGEST_LINE)
             if len(rest) < STRETCH:
                 yield data + rest, False
                 continue
-            # A long line is alone: what it takes to read is not the fault of those before it.
+            # A long line is on its own, so that a failure to read it does not affect the lines before it.
             whole = data.rfind(b"\n") + 1
             if whole:
                 yield data[:whole], False
@@ -365,7 +365,7 @@ def _stretches(place: Place) -> Iterator[tuple[bytes, bool]]:
 
 
 def assembled(records: Records, job: ReadJob, outcome: JobResult) -> JobResult:
-    """Return the outcome to store for some lines; after the last, with the file's hash and all failures."""
+    """Return the result to store for some lines; after the last, with the file's hash and all failures."""
     assert job.lines
     change = outcome.change
     assert change
@@ -392,7 +392,7 @@ _NUMBER = re.compile(r"\b[\d_]+\b")
 
 @dataclass(frozen=True, slots=True)
 class Preparer:
-    """Chunks and analyzes documents of an owner. `count` gives the embedder's tokens of a text."""
+    """Chunks and analyzes documents of an owner. `count` returns the embedder's number of tokens of a text."""
 
     analyzer: Analyzer
     chunker: Chunker
@@ -456,14 +456,14 @@ class _Names:
     key: Sequence[str]
 
     def at(self, position: int) -> tuple[str, ...]:
-        """Return the names of the chunk at `position`; those of the key belong to the first, as a heading would."""
+        """Return the names of the chunk at `position`; the key's names belong to the first, like a heading."""
         return (*self.subjects, *(() if position else self.key), *self.properties.at(position))
 
 
 def _by_key(analyzer: Analyzer, kind: str, key: str, title: str) -> tuple[str, ...]:
-    """Return the name in a key if it adds a term to the title; messages and memories are numbered, not named.
+    """Return the name in a key if it adds a term to the title; messages and memories have numbers, not names.
 
-    Numbers are left out: they would be found as those of any text, where a date or a place in an order was meant.
+    Numbers are removed: they would match like those of any text, although they mean a date or a position.
     """
     if kind not in (MESSAGE, "memory"):
         name = tuple(map(partial(_NUMBER.sub, " "), key_names(key)[-1:]))
@@ -475,12 +475,12 @@ def _by_key(analyzer: Analyzer, kind: str, key: str, title: str) -> tuple[str, .
 
 
 def analysis_of(analyzer: Analyzer) -> Analysis:
-    """Return functions that remake terms and hashes of stored chunks, equal to those of the first time."""
+    """Return functions that recompute the terms and hashes of stored chunks, equal to the original ones."""
     return Analysis(partial(_terms, analyzer), _hash_of, analyzer.revision)
 
 
 def _terms(analyzer: Analyzer, stored: StoredChunk) -> tuple[str, str, str]:
-    """Return the terms of title, headings and subjects, and body."""
+    """Return the terms of title, headings with subjects, and body."""
     analyzer = analyzer.of(stored.language)
     properties = searchable_properties(stored.kind, stored.metadata)
     names = _Names(stored.subjects, properties, _by_key(analyzer, stored.kind, stored.key, stored.title))
@@ -490,7 +490,7 @@ def _terms(analyzer: Analyzer, stored: StoredChunk) -> tuple[str, str, str]:
 
 
 def _heading_terms(analyzer: Analyzer, title: str, headings: Sequence[str], names: Sequence[str]) -> str:
-    # A breadcrumb that starts with the title adds nothing to the title field by saying it again.
+    # A breadcrumb that starts with the title would only repeat it.
     if headings[:1] == (title,):
         headings = headings[1:]
     return analyzer.joined(" \n".join([*headings, *names]))
@@ -500,7 +500,7 @@ def _hash_of(stored: StoredChunk) -> int:
     return hash_of(embedding_text(stored.title, stored.headings, stored.text))
 
 
-# Whether a document that a program gives is stored as it is
+# Whether a document given by a program is already stored
 
 
 def is_same(given: Document, stored: Document | None) -> bool:
@@ -509,7 +509,7 @@ def is_same(given: Document, stored: Document | None) -> bool:
 
 
 def _as_stored(document: Document) -> Document:
-    """Return a document as the store would return it: sorted where order means nothing, metadata as JSON."""
+    """Return a document as the store would return it: sorted where order is irrelevant, metadata as JSON."""
     links = {(link.key, link.kind): link for link in document.links}
     return replace(
         document,
@@ -521,18 +521,18 @@ def _as_stored(document: Document) -> Document:
     )
 
 
-# What kind of content a text is, where its source does not say: code, a message, or neither
+# The kind of a text whose source does not specify it: code, a message, or neither
 
 
 CODE = "code"
 MESSAGE = "message"
 
-#: Characters looked at: enough to tell, and no cost on a long text.
+#: The number of characters examined: enough to decide, and cheap for a long text.
 LOOKED_AT = 1000
-#: Signs of code per 100 characters from which a text is code; prose with some names in it stays below.
+#: The minimum signs of code per 100 characters of code; prose with some names stays below.
 CODE_SIGNS = 1.6
 
-#: A sentence may hold a sign or two.
+#: A sentence may contain a sign or two.
 FEWEST_SIGNS = 3
 
 _CODE = re.compile(
@@ -555,7 +555,7 @@ _LONGEST_TURN = 1500
 
 
 def guess_kind(document: Document) -> str:
-    """Return `code`, `message`, or the kind the document has; only a kind its source left open is guessed."""
+    """Return the kind of a document, guessing `code` or `message` if its source did not specify one."""
     if document.kind not in ("", "record"):
         return document.kind
     if _is_message(document.text, document.metadata):

@@ -1,4 +1,4 @@
-"""Bring the index to what the folders hold now, touching only what changed."""
+"""Syncing of an index with its folders, touching only what changed."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What to sync: everything of `root` at or below `within`.
+    """A path to sync: everything of `root` at or below `within`.
 
-    The root is a real place. What is named by a user is taken whatever the rules say of it, and must be there. If it is
-    only known to have changed (`noticed`), it may be gone, or nothing to index.
+    The root is a real path. A path named by a user is indexed regardless of rules and must exist. One that is only
+    known to have changed (`noticed`) may be missing or not indexable.
     """
 
     root: Path
@@ -55,16 +55,16 @@ class Target:
     noticed: bool = False
 
 
-#: A document of more chunks is named in the report: it takes room in the index, and in every page of results.
+#: Documents with more chunks are reported: they take space in the index and in every page of results.
 MANY_CHUNKS = 300
 
 
 def remarks_on(name: str, change: DocumentChange) -> Iterator[Notice]:
-    """Yield what the owner of a file should know of it: that it is long, or has pages that nobody can find."""
+    """Yield notices to the owner of a file: that it is very long, or has pages that cannot be found."""
     chunks = len(change.chunks)
     if chunks > MANY_CHUNKS:
         data: dict[str, object] = {"path": name, "document": change.document.key, "chunks": chunks}
-        yield Notice("file.long", f"{name} has {chunks:,} passages: exclude it if nobody looks for them", data=data)
+        yield Notice("file.long", f"{name} has {chunks:,} passages: exclude it if nobody searches for them", data=data)
     pages = change.document.metadata.get(PAGES_WITHOUT_TEXT)
     if pages:
         data = {"path": name, "pages": pages}
@@ -73,7 +73,7 @@ def remarks_on(name: str, change: DocumentChange) -> Iterator[Notice]:
 
 
 def spans(numbers: Sequence[int]) -> str:
-    """Return ascending numbers as text, those that follow each other as one span: `1, 3-5`."""
+    """Return ascending numbers as text, with consecutive ones as a range: `1, 3-5`."""
     found: list[list[int]] = []
     for number in numbers:
         if found and found[-1][1] == number - 1:
@@ -85,7 +85,7 @@ def spans(numbers: Sequence[int]) -> str:
 
 @dataclass(slots=True)
 class SyncTally:
-    """Counts of a run while it goes on."""
+    """The counts of a run in progress."""
 
     found: int = 0
     indexed: int = 0
@@ -93,25 +93,25 @@ class SyncTally:
     deleted: int = 0
     chunks: int = 0
     left_out: list[LeftOut] = field(default_factory=list)
-    #: The number of files and folders that a rule leaves out, by its name.
+    #: The number of files and folders skipped by each rule, by name.
     by_rule: Counter[str] = field(default_factory=Counter)
     failed: list[Failure] = field(default_factory=list)
     #: The number of files that failed, by the kind of the reason.
     failed_kinds: Counter[str] = field(default_factory=Counter)
-    #: Failed files that were not even opened, so that nothing is remembered of them.
+    #: Failed files that could not be opened, so that no state of them is stored.
     unopened: list[Failure] = field(default_factory=list)
     remarks: list[Notice] = field(default_factory=list)
-    #: The paths that are gone from each root, and the number of files that are new there.
+    #: The paths missing from each root, and the number of new files there.
     gone: dict[Path, set[str]] = field(default_factory=dict)
     added: Counter[Path] = field(default_factory=Counter)
-    #: The links that were met, by the places that they lead to.
+    #: The links encountered, by the paths that they lead to.
     links: Links = field(default_factory=dict)
 
 
 def remembered(store: Store) -> list[Target]:
     """Return a target for every folder and file that was added by name.
 
-    They are real places, so a link that stands there now is not followed: it is not what was added.
+    They are real paths, so a link that is there now is not followed: it is not what was added.
     """
     whole = folders(store)
     found = []
@@ -125,10 +125,10 @@ def remembered(store: Store) -> list[Target]:
 
 
 def targets(paths: Iterable[Path], roots: Sequence[str], finder: Finder) -> list[Target]:
-    """Find each path's root: one of `roots` that holds it, else the folder itself, or the folder of a file.
+    """Return a target per path: its root is one of `roots` that contains it, else the folder or the file's folder.
 
-    A root holds what a walk of it comes by: a hidden or ignored folder that is named itself is a root of its own.
-    Raises `NotFound` for a path that does not exist, before anything is touched.
+    A root contains what a walk of it reaches: a hidden or ignored folder that is named explicitly is a root of its own.
+    Raises `NotFound` for a path that does not exist, before changing anything.
     """
     found = []
     deepest_first = sorted((Path(root) for root in roots), key=lambda root: len(root.parts), reverse=True)
@@ -145,19 +145,19 @@ def targets(paths: Iterable[Path], roots: Sequence[str], finder: Finder) -> list
     return found
 
 
-# Doing the jobs of a run: in this process while they are few and light, else in others, which have limits
+# Running jobs: in this process if they are few and light, otherwise in worker processes, which have limits
 
 
-#: Bytes to read from which starting processes pays: one takes a third of a second until it does the first job.
+#: The minimum bytes to read for which starting processes pays: one needs a third of a second to start.
 WORTHWHILE = 4 * 2**20
-#: The process that writes keeps up with about as many.
+#: The maximum number of processes that the writing process can keep up with.
 MOST_WORKERS = 4
 
 
-#: Files of a format without a parser of its own take memory and time in proportion to their size: so many bytes of it
-#: are read in any process, and of those formats that are trees.
+#: The maximum bytes of a file read in this process, for formats without a parser of their own, whose memory and time
+#: grow in proportion, and for formats with trees.
 LIGHT = 2**20
-#: Other numbers of bytes by format.
+#: Other maxima by format.
 LIGHT_FORMATS = {
     **dict.fromkeys(("html", "mail", "notebook"), 2**16),
     **dict.fromkeys(("docx", "mailbox", "pdf", "pptx", "spreadsheet"), 0),
@@ -166,10 +166,10 @@ LIGHT_FORMATS = {
 
 @dataclass(slots=True)
 class Runner:
-    """Does jobs with `processes` at work, this one included (default: as many as there are cores).
+    """Runs jobs in `processes` processes including this one (default: one per core).
 
-    Files that may take much time or memory are read by another process, whatever the number, within `limits`. To be
-    closed, which ends the processes.
+    Files that may take much time or memory are read by another process in any case, within `limits`. `close` ends the
+    processes.
     """
 
     prepare: Preparer
@@ -183,7 +183,7 @@ class Runner:
             self._workers.close()
 
     def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, JobResult]]:
-        """Yield each job with its outcome, in the order of the jobs; `size` is the number of bytes to read."""
+        """Yield each job with its result, in the order of the jobs; `size` is the number of bytes to read."""
         if size >= WORTHWHILE and (processes := self.processes or available_cores()) > 1:
             yield from self._started(min(processes, MOST_WORKERS))(jobs)
             return
@@ -199,7 +199,7 @@ class Runner:
                 yield from self._started(1)([job])
 
     def _started(self, number: int) -> WorkerPool:
-        """Return the processes, as many as were started first."""
+        """Return the process pool, started on demand with this `number`."""
         if self._workers is None:
             from rifflux.ingest.parallel.pool import WorkerPool
 
@@ -210,17 +210,17 @@ class Runner:
 # One target
 
 
-#: Chunks that share a transaction: what an interruption may cost, about a third of a second.
+#: The number of chunks per transaction: what an interruption may cost, about a third of a second.
 GROUP = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """Reads what changed below a target and stores it, each document in one transaction.
+    """Reads changed files below a target and stores them, each document in one transaction.
 
-    A file of the same size, times and inode is not opened; one with the same content is not parsed, unless `force`.
-    `remove_gone` removes from the index what is gone from the targets; nothing outside them is touched. With
-    `prune` all of it goes, without it nothing, and by default (None) all but what is gone by accident, as it seems.
+    A file of the same size, times and inode is not opened; one with the same content is not parsed, unless
+    `force`. `remove_gone` removes missing files of the targets from the index; nothing outside them is touched. With
+    `prune` True all of them are removed, with False none, and with None those that do not seem lost by accident.
     """
 
     store: Store
@@ -230,7 +230,7 @@ class Sync:
     prune: bool | None = None
 
     def __call__(self, target: Target, tally: SyncTally, progress: Progress | None = None) -> None:
-        """Bring one target up to date, counting in `tally`."""
+        """Sync one target, counting in `tally`."""
         if target.noticed:
             target = replace(target, within=until_link(target.root, target.within))
         if target.within == target.root:
@@ -257,7 +257,7 @@ class Sync:
     def _due(
         self, items: Sequence[FoundFile | Skipped], target: Target, known: Mapping[str, FileState], tally: SyncTally
     ) -> list[ReadJob]:
-        """Return a job for each file to open; for the others, note the reason."""
+        """Return a job for each file to open; for the others, record the reason."""
         due = []
         languages = Languages.of(self.store)
         for item in items:
@@ -298,7 +298,7 @@ class Sync:
         return due
 
     def _store(self, root: str, due: Sequence[ReadJob], tally: SyncTally, progress: Progress | None) -> set[str]:
-        """Read files and store their documents; those that were read stay stored if the run ends early.
+        """Read files and store their documents; files already read stay stored if the run ends early.
 
         Returns the paths of files that no reader takes.
         """
@@ -373,16 +373,16 @@ class Sync:
                     self._put(root, [change], tally)
 
     def remove_gone(self, tally: SyncTally) -> None:
-        """Remove the files that are gone from the targets of a run, unless a root seems to have lost them by accident.
+        """Remove missing files of a run's targets, unless a root seems to have lost them by accident.
 
-        Such a root fails with what to do if the loss is meant.
+        Such a root fails with the cure if the loss is intended.
         """
         devices: dict[str, int] = json.loads(self.store.registry.setting(_DEVICES) or "{}")
         for root, gone in tally.gone.items():
             device = root.stat().st_dev if root.is_dir() else 0
             if gone and self.prune is None and (loss := self._loss(root, gone, tally.added[root], devices)):
                 data = {"root": str(root), "files": len(gone)}
-                reason = f"{loss}: what was indexed of it stays"
+                reason = f"{loss}: its indexed content stays"
                 lost = Failure(str(root), reason, code="root.lost", cure=Cure.PRUNE, data=data, kind="lost")
                 tally.failed.append(lost)
                 continue
@@ -394,7 +394,7 @@ class Sync:
                 self.store.registry.set(_DEVICES, json.dumps(devices, ensure_ascii=False, sort_keys=True))
 
     def _loss(self, root: Path, gone: Collection[str], added: int, devices: Mapping[str, int]) -> str:
-        """Return why a folder seems to have lost files by accident; nothing if it does not."""
+        """Return why a folder seems to have lost files by accident, or an empty string."""
         if str(root) not in folders(self.store):
             return ""
         with os.scandir(root) as entries:
@@ -402,7 +402,7 @@ class Sync:
                 return "the folder is empty now"
         device = root.stat().st_dev
         if devices.get(str(root), device) != device:
-            return f"the folder lies on another device now, and {len(gone):,} files are gone from it"
+            return f"the folder is on another device now, and {len(gone):,} files are gone from it"
         if len(gone) - added >= MANY_GONE:
             known = len(self.store.catalog.files(str(root)))
             if 2 * (len(gone) - added) > known - added:
@@ -413,9 +413,9 @@ class Sync:
 def _gone(
     items: Sequence[FoundFile | Skipped], known: Mapping[str, FileState], unread: set[str]
 ) -> tuple[set[str], set[str]]:
-    """Return the known files that are gone, and those that are there and left out now.
+    """Return the known files that are missing, and those that exist but are now skipped.
 
-    What could not be accessed is neither.
+    Inaccessible files are in neither.
     """
     gone = set(known)
     unwanted = unread & known.keys()
@@ -435,9 +435,9 @@ def _gone(
     return gone, unwanted
 
 
-#: The devices that folders lay on when they were last brought up to date.
+#: The setting that stores the devices of folders at their last sync.
 _DEVICES = "devices"
-#: A folder that loses so many files at once, and more than half of what it has, seems to lose them by accident.
+#: A folder that loses at least this many files at once, and more than half of them, seems to lose them by accident.
 MANY_GONE = 20
 
 
@@ -454,7 +454,7 @@ def folders(store: Store) -> list[str]:
 
 
 def sources(store: Store) -> list[str]:
-    """Return every folder and file that was added by name; syncing them brings all of the index up to date."""
+    """Return every folder and file that was added by name; syncing them syncs the whole index."""
     whole = folders(store)
     singles = [
         f"{root}/{path}" for root in store.catalog.roots() if root not in whole for path in store.catalog.files(root)
@@ -462,7 +462,7 @@ def sources(store: Store) -> list[str]:
     return sorted([*whole, *singles])
 
 
-# In which language files are analyzed: that of the deepest folder or file that has one, else that of the index
+# The languages of files: of the deepest folder or file that has one, else of the index
 
 
 _LANGUAGES = "languages"
@@ -470,19 +470,19 @@ _LANGUAGES = "languages"
 
 @dataclass(frozen=True, slots=True)
 class Languages:
-    """The languages of folders and files by their absolute paths. `default` is that of the index."""
+    """The languages of folders and files by absolute path. `default` is that of the index."""
 
     by_path: Mapping[str, str]
     default: str
 
     @classmethod
     def of(cls, store: Store) -> Languages:
-        """Return the languages that are recorded in a store."""
+        """Return the languages recorded in a store."""
         known = store.registry.setting(_LANGUAGES)
         return cls(json.loads(known) if known else {}, store.registry.policy("language") or "")
 
     def at(self, path: Path) -> str:
-        """Return the language to analyze a file in; empty for that of the index."""
+        """Return the language to analyze a file in, or an empty string for the index's."""
         for place in (path, *path.parents) if self.by_path else ():
             if (language := self.by_path.get(str(place))) is not None:
                 if language == self.default:
@@ -492,7 +492,7 @@ class Languages:
 
 
 def set_language(store: Store, path: Path, language: str) -> str | None:
-    """Record the language of a folder or file; return the one it had, None where nothing changed."""
+    """Record the language of a folder or file; return the former one, or None if nothing changed."""
     with store.transaction():
         languages = Languages.of(store)
         former = languages.at(path) or languages.default
@@ -510,22 +510,22 @@ def _forget_languages(store: Store, gone: Path) -> None:
         store.registry.set(_LANGUAGES, json.dumps(kept, ensure_ascii=False, sort_keys=True))
 
 
-# What is left out of a folder: patterns as in .gitignore that were given, and those of what was removed from the index
+# What is excluded from a folder: patterns as in .gitignore given by users, and those of removed files
 
 
 _EXCLUSIONS = "exclusions"
 _REMOVED = "removed"
-#: What means something in a pattern.
+#: Characters with a meaning in patterns.
 _SPECIAL = re.compile(r"([\\*?\[\]!# ])")
 
 
 def exclusions(store: Store) -> dict[str, list[str]]:
-    """Return the patterns that were given of what is left out of each folder."""
+    """Return the given exclusion patterns of each folder."""
     return _patterns(store, _EXCLUSIONS)
 
 
 def removed(store: Store) -> dict[str, list[str]]:
-    """Return the patterns of what was removed of each folder, and stays out of it until it is named again."""
+    """Return the patterns of the files removed from each folder, excluded until they are named again."""
     return _patterns(store, _REMOVED)
 
 
@@ -535,7 +535,7 @@ def _patterns(store: Store, setting: str) -> dict[str, list[str]]:
 
 
 def set_exclusions(store: Store, root: str, patterns: Sequence[str]) -> None:
-    """Record what is left out of a folder from now on; without any pattern, what was removed is taken again too."""
+    """Record the exclusion patterns of a folder for later runs; none also include removed files again."""
     patterns = [*filter(None, patterns)]
     _set_patterns(store, _EXCLUSIONS, root, patterns)
     if not patterns:
@@ -551,18 +551,18 @@ def _set_patterns(store: Store, setting: str, root: str, patterns: Sequence[str]
 
 
 def pattern_of(path: str) -> str:
-    """Return the pattern that matches one path below a root, and nothing else."""
+    """Return the pattern that matches exactly one path below a root."""
     return "/" + _SPECIAL.sub(r"\\\1", path)
 
 
 def leave_out(store: Store, root: str, patterns: Iterable[str]) -> None:
-    """Leave what was removed out of a folder that was added as a whole, until it is named again."""
+    """Exclude patterns of removed files from a folder that was added as a whole, until they are named again."""
     if root in folders(store):
         _set_patterns(store, _REMOVED, root, [*removed(store).get(root, ()), *patterns])
 
 
 def take_again(store: Store, target: Target) -> None:
-    """Have a file or folder that is named itself read by later runs too, with all of it that was removed before."""
+    """Stop excluding a file or folder that is named explicitly, including removed files in it."""
     if target.within == target.root:
         return
     root = str(target.root)
@@ -590,7 +590,7 @@ def remember(store: Store, target: Target) -> None:
 
 
 def absorb(store: Store, target: Target) -> None:
-    """Drop files of smaller roots from the index that a folder, just synced whole, holds under its own paths."""
+    """Drop files of smaller roots that a folder, just synced whole, now contains under its own paths."""
     mine: Mapping[str, FileState] | None = None
     for root in store.catalog.roots():
         inner = Path(root)
@@ -608,7 +608,7 @@ def absorb(store: Store, target: Target) -> None:
 
 
 def forget(store: Store, path: Path) -> int | None:
-    """Remove every file at or below a path that is gone; return their number, None if none was known there."""
+    """Remove every file at or below a missing path; return their number, or None if none was known there."""
     gone = {
         root: [name for name in store.catalog.files(root) if _at(path, Path(root, name))]
         for root in store.catalog.roots()
@@ -636,13 +636,13 @@ def _set_folders(store: Store, names: Iterable[str]) -> None:
         store.registry.set(_SETTING, json.dumps(in_order, ensure_ascii=False))
 
 
-# Taking turns: what two processes should not do to one index at the same time, and telling who is waited for
+# Turns: tasks that two processes should not do to one index at the same time
 
 
-#: Bringing roots up to date, and making vectors: two that do it at once would do the same work twice.
+#: Syncing roots and embedding: two processes would do the same work twice.
 READ = "read"
 EMBED = "embed"
-#: Making vectors of another model, for a switch to it.
+#: Embedding with another model, for a switch to it.
 SWITCH = "switch"
 _DOING = {READ: "reads files into", EMBED: "makes vectors for", SWITCH: "switches the model of"}
 
@@ -651,9 +651,9 @@ _log = logging.getLogger("rifflux")
 
 @dataclass(slots=True)
 class Turns:
-    """Takes tasks of a store, one process at a time; `waited_for` lists who had them first.
+    """Claims tasks of a store, one process at a time; `waited_for` lists the processes that had them first.
 
-    A wait is announced by a warning of the logger `rifflux`: on stderr, unless the program does otherwise.
+    A wait is announced by a warning of the logger `rifflux`: on stderr, unless the program configures it.
     """
 
     store: Store

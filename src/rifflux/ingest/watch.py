@@ -1,4 +1,4 @@
-"""Notice which files change, as the system reports it, and the parts of the index that concerns."""
+"""Watching of files for changes reported by the system, and mapping of changes to parts of the index."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rifflux.ingest.sync import Target
 from rifflux.ingest.walk.find import GENERATED, Links, belongs_to_index, real_place
 from rifflux.ingest.walk.ignore import IGNORE_FILES
 
-#: Changes that follow each other this closely come together: an editor's save is several. In milliseconds.
+#: Changes within these intervals, in milliseconds, are grouped: an editor's save is several.
 PAUSE_MS = 100
 LONGEST_MS = 400
-#: How often the system is asked again, and so how long beginning to watch takes. In milliseconds.
+#: The interval at which the system is polled, and so the time to start watching. In milliseconds.
 ASK_MS = 200
-#: Of more changes in a root, all of it is looked at: that is faster, and misses nothing if the system dropped some.
+#: With more changes in a root, all of it is synced: that is faster, and misses nothing if the system dropped some.
 MANY = 256
 
 Changes = frozenset[Path]
@@ -27,9 +27,9 @@ Changes = frozenset[Path]
 
 @dataclass(slots=True)
 class Watcher:
-    """Collects the paths that change in some folders, and in others those of single files, in threads of its own.
+    """Collects changed paths of folders, and of single files in other folders, in its own threads.
 
-    What `wanted` says no to is not collected. A context manager: from its beginning on, no change is missed.
+    Paths rejected by `wanted` are not collected. Used as a context manager: no change is missed after entry.
     """
 
     folders: Sequence[Path]
@@ -56,11 +56,11 @@ class Watcher:
             thread.join()
 
     def __bool__(self) -> bool:
-        """Return True if something changed that `wait` has not reported yet."""
+        """Return True if there are changes that `wait` has not returned yet."""
         return not self._queue.empty()
 
     def wait(self, seconds: float) -> Changes:
-        """Return all that changed since the last call; if nothing did, what changes next, within so many seconds."""
+        """Return all changes since the last call, or the next change within `seconds` if there are none."""
         found: set[Path] = set()
         with suppress(Empty):
             while True:
@@ -102,9 +102,9 @@ class Watcher:
 
 @dataclass(frozen=True, slots=True)
 class WatchScope:
-    """What is followed: folders as a whole, and single files of others.
+    """The watched paths: folders as a whole, and single files in other folders.
 
-    `links` are the links in the folders, which grow as they are met; `hidden` says whether hidden files are indexed.
+    `links` are the links in the folders, added as they are encountered; `hidden` is True if hidden files are indexed.
     """
 
     folders: Sequence[Path]
@@ -113,15 +113,15 @@ class WatchScope:
     hidden: bool = False
 
     def root_of(self, path: Path) -> Path | None:
-        """Return the innermost folder that a path is in."""
+        """Return the innermost watched folder that contains a path, or None."""
         holding = [folder for folder in self.folders if path.is_relative_to(folder)]
         return max(holding, key=lambda folder: len(folder.parts), default=None)
 
     def wants(self, path: Path) -> bool:
-        """Return True if a path that changed may be something to index, or rules of what is.
+        """Return True if a changed path may be indexable or contain ignore rules.
 
-        The system reports what changes behind links too, under any of its paths: outside of the folders that concerns
-        nobody.
+        The system also reports changes behind links, under any of their paths: changes outside the folders are
+        irrelevant.
         """
         if path in self.files:
             return True
@@ -133,7 +133,7 @@ class WatchScope:
         return self._is_worth_a_look(path) or (path != real and self._is_worth_a_look(real))
 
     def _is_worth_a_look(self, path: Path) -> bool:
-        """Return True if the names on a path leave it in; what stands above its root does not count."""
+        """Return True if no name on a path below its root excludes it."""
         root = self.root_of(path)
         if root:
             parts = path.relative_to(root).parts
@@ -144,9 +144,9 @@ class WatchScope:
         return self.hidden or path.name in IGNORE_FILES or not any(part.startswith(".") for part in parts)
 
     def targets_of(self, changes: Iterable[Path]) -> list[Target]:
-        """Return the targets of changed paths: those that exist first, so that a moved file keeps its vectors.
+        """Return the targets of changed paths, existing ones first, so that a moved file retains its vectors.
 
-        Of the single files, one that is gone stays in the index.
+        A missing single file stays in the index.
         """
         found = [Target(path.parent, path) for path in changes if path in self.files and path.exists()]
         by_root: dict[Path, set[Path]] = {}
@@ -159,9 +159,9 @@ class WatchScope:
         return sorted(found, key=lambda target: (not target.within.exists(), target.within))
 
     def _names_of(self, change: Path) -> set[Path]:
-        """Return the paths by which what changed may be indexed: the reported one, its real place, links to that.
+        """Return the paths under which a change may be indexed: the reported one, its real path, links to that.
 
-        What came, went or is a link itself may have changed where any link leads.
+        A created, removed or linked path may have changed where any link leads.
         """
         real = real_place(change)
         names = {change, real}

@@ -20,7 +20,7 @@ from rifflux.types import LONGEST_TITLE, Bound, Document, Filter, Link, Results
 
 #: The names of modes, the common ones first.
 _MODES_IN_ORDER = (LEXICAL, SEMANTIC, HYBRID, *(name for name in MODES if name not in (LEXICAL, SEMANTIC, HYBRID)))
-#: The bound of integers that engines can compare: SQLite's have 64 bits.
+#: The bound of integers that stores can compare: SQLite's have 64 bits.
 _LARGEST = 2**63
 
 
@@ -42,7 +42,7 @@ def checked_place(what: str, path: str | Path) -> str:
 
 
 def checked_query(query: str) -> None:
-    """Raise `InvalidArgument` for an empty question or one that is not text."""
+    """Raise `InvalidArgument` for an empty query or one that is not text."""
     if not isinstance(query, str):
         raise InvalidArgument(f"the query must be text, not {type(query).__name__}: say what to look for")
     if not query.strip():
@@ -56,7 +56,7 @@ def checked_whole(name: str, value: int, least: int, most: int) -> None:
 
 
 def checked_deadline(milliseconds: float | None) -> float | None:
-    """Return the time of `time.perf_counter()` after that many milliseconds."""
+    """Return the deadline in `milliseconds` from now as a time of `time.perf_counter()`, or None without one."""
     if milliseconds is None:
         return None
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float) or not milliseconds > 0:
@@ -67,7 +67,7 @@ def checked_deadline(milliseconds: float | None) -> float | None:
 
 
 def checked_number(name: str, value: object, wanted: str, *, above: float | None = None) -> None:
-    """Raise `InvalidArgument` unless a value is a finite number from 0 on and above `above`; `wanted` describes it."""
+    """Raise `InvalidArgument` unless a value is finite, at least 0 and above `above`; `wanted` describes it."""
     known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
     if not known or (above is not None and not value > above):  # type: ignore[operator]
         raise InvalidArgument(f"{name} is {wanted}, not {value!r}")
@@ -98,7 +98,7 @@ def named_mode(mode: str, *, reranks: bool = True) -> str:
 
 
 def checked_path(path: object) -> Path:
-    """Return a path to index."""
+    """Return a path to index. Raises `InvalidArgument`."""
     if not isinstance(path, str | PathLike) or not str(path).strip() or "\0" in str(path):
         raise InvalidArgument(
             f"only paths, Document values and mappings with 'key' and 'text' can be added, not {path!r}"
@@ -110,19 +110,19 @@ def document_of_fields(given: Mapping[str, Any]) -> Document:
     """Return the document with the fields of a mapping. Raises `InvalidArgument`."""
     if missing := [name for name in ("key", "text") if name not in given]:
         raise InvalidArgument(
-            f'a document has a key and a text, as in {{"key": "a", "text": "…"}}: no {missing[0]!r} in it'
+            f'a document needs a key and a text, as in {{"key": "a", "text": "…"}}: {missing[0]!r} is missing'
         )
     known = Document.__dataclass_fields__
     if unknown := [name for name in given if name not in known]:
         raise InvalidArgument(
-            f"a document has no field {unknown[0]!r}: put what is your own into its metadata, as in "
+            f"a document has no field {unknown[0]!r}: put your own fields into its metadata, as in "
             f'"metadata": {{{str(unknown[0])!r}: …}}'
         )
     return Document(**given)
 
 
 def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
-    """Return the filter of an argument: a mapping has its fields as keys, and a lone string is a sequence of one."""
+    """Return the filter of an argument; a mapping has its fields as keys, and a single string is a sequence of one."""
     if filter is None:
         return Filter()
     if isinstance(filter, Mapping):
@@ -185,7 +185,7 @@ def _named(what: str, value: object) -> tuple[str, ...]:
     """Return stripped names, each once; a lone string is one name."""
     names = dict.fromkeys(each.strip() for each in (() if value is None else _strings(what, value)))
     if not all(names):
-        raise InvalidArgument(f"filter {what!r} holds an empty name: leave it out")
+        raise InvalidArgument(f"filter {what!r} contains an empty name: leave it out")
     return tuple(names)
 
 
@@ -196,7 +196,7 @@ def _bounds(value: Any) -> tuple[Bound, ...]:
         bounds = tuple(value)
     ends = [end for bound in bounds if isinstance(bound, Bound) for end in (bound.least, bound.most)]
     if not all(isinstance(bound, Bound) for bound in bounds) or not all(_finite_or_none(end) for end in ends):
-        raise InvalidArgument(f"filter 'bounds' must be Bound values with numbers as their ends, not {value!r}")
+        raise InvalidArgument(f"filter 'bounds' must be Bound values with numeric ends, not {value!r}")
     _check_fields("bounds", (bound.field for bound in bounds))
     return bounds
 
@@ -215,22 +215,22 @@ def _strings(name: str, value: object) -> tuple[str, ...]:
     if not all(map(isinstance, items, repeat(str))):
         raise InvalidArgument(f"filter {name!r} must be a string or a sequence of strings, not {value!r}")
     if not all(_well_formed(item) for item in items):
-        raise InvalidArgument(f"filter {name!r} holds half a surrogate pair, which no document can hold")
+        raise InvalidArgument(f"filter {name!r} contains an unpaired surrogate, which no document can contain")
     return items
 
 
 def _fields(filter: str, value: object) -> tuple[str, ...]:
-    """Return names of fields; a lone string is one name."""
+    """Return field names; a single string is one name."""
     names = _strings(filter, value)
     _check_fields(filter, names)
     return names
 
 
 def _check_fields(filter: str, names: Iterable[object]) -> None:
-    """Raise `InvalidArgument` for an invalid name of a field: a NUL would end the path by which engines find it."""
+    """Raise `InvalidArgument` for an invalid field name: a NUL would end the path by which stores find it."""
     for name in names:
         if not isinstance(name, str) or "\0" in name or not _well_formed(name):
-            raise InvalidArgument(f"filter {filter!r}: {name!r} is no name of a field")
+            raise InvalidArgument(f"filter {filter!r}: {name!r} is not a field name")
 
 
 def _date(name: str, value: object) -> str | None:
@@ -283,11 +283,11 @@ def checked_document(document: Document) -> Document:
         raise InvalidArgument(f"document {key!r}: links must be Link values")
     if len(document.title) > LONGEST_TITLE:
         raise InvalidArgument(
-            f"document {key!r}: its title has {len(document.title):,} characters, and may have {LONGEST_TITLE:,}: "
-            "put what is more into the text"
+            f"document {key!r}: its title has {len(document.title):,} characters; the limit is {LONGEST_TITLE:,}: "
+            "put the rest into the text"
         )
     if not _well_formed(key):
-        raise InvalidArgument(f"document {key!r}: the key holds half a surrogate pair, which cannot be stored")
+        raise InvalidArgument(f"document {key!r}: the key contains an unpaired surrogate, which cannot be stored")
     if _well_formed(document.text + document.title):
         return document
     return replace(document, text=_mended(document.text), title=_mended(document.title))
@@ -305,7 +305,7 @@ def _mended(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-# Rarely used modules are imported on demand, to keep the start of commands short
+# Rarely used modules are imported on demand, so that commands start quickly
 
 
 def chosen_fusion(choice: str | Fuse) -> Fuse:
@@ -316,7 +316,7 @@ def chosen_fusion(choice: str | Fuse) -> Fuse:
 
 
 def for_symbol(query: str, symbol: str, mode: str) -> tuple[str, str]:
-    """Return the question and the mode: a symbol alone is searched by its name, in words."""
+    """Return the query and the mode: a symbol without a query is searched by its name, in words."""
     if not isinstance(symbol, str):
         raise InvalidArgument(f"symbol is the name of a definition, not {symbol!r}")
     if not symbol or query:
@@ -325,7 +325,7 @@ def for_symbol(query: str, symbol: str, mode: str) -> tuple[str, str]:
 
 
 def finish_of(cutoff: bool | float, sort: str) -> Callable[[Results], Results] | None:
-    """Return the function that finishes a page, None for none."""
+    """Return the function that finishes a page, or None if there is nothing to do."""
     if cutoff is False and sort != DATE:
         return None
     from rifflux.retrieve.steps.cutoff import finishing

@@ -1,4 +1,4 @@
-"""One question in several sources: each is searched separately, and the question is read once per view."""
+"""A query in several sources: each is searched separately, and the query is parsed once per view."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class SourceResults:
-    """The results of a question in one source: the searcher, the question as parsed there, and the hits."""
+    """The results of a query in one source: the searcher, the query as parsed there, the hits and the table."""
 
     searcher: Searcher
     plan: Plan
@@ -43,7 +43,7 @@ class SourceResults:
 
 @dataclass(frozen=True, slots=True)
 class Federation:
-    """A question for several sources; use `of` to make one.
+    """A query for several sources; use `of` to create one.
 
     A word that occurs in the view of any source counts as correctly spelled.
     """
@@ -57,19 +57,19 @@ class Federation:
 
     @classmethod
     def of(cls, sources: Sequence[Source], text: str, filter: Filter, deadline: float | None) -> Federation:
-        """Return a question for the sources in the named collections, embedded once for all of them.
+        """Return a query for the sources in the named collections, embedded once for all of them.
 
         Parts, such as messages and memories, are in no collection. Raises `NotFound` if no source is left.
         """
         if filter.collections or collections_in(text):
             sources = [each for each in sources if not each.view.is_part]
         if not sources:
-            raise NotFound("what was said or is remembered is in no collection: leave the collections out")
+            raise NotFound("messages and memories are in no collection: leave the collections out")
         load = sources[0].view.embedding_once.load
         return cls([replace(each, view=replace(each.view, load=load)) for each in sources], text, filter, deadline)
 
     def searcher(self, source: Source) -> Searcher:
-        """Return the searcher of a source; those of one view share it. Raises `NotFound` for an unseen collection."""
+        """Return the searcher of a source, shared per view. Raises `NotFound` for an invisible collection."""
         owner = source.view.store.owner
         if owner not in self._searchers:
             views = {each.view.store.owner: each.view for each in self.sources}
@@ -79,7 +79,7 @@ class Federation:
         return self._searchers[owner]
 
     def search(self, source: Source, top_k: int, mode: str = HYBRID, fusion: str | Fuse | None = None) -> SourceResults:
-        """Return the hits of one source."""
+        """Return the results of one source."""
         searcher = self.searcher(source)
         owner = source.view.store.owner
         options = searcher.options(source.mode(mode), fusion, None, searcher.profile.diversity)

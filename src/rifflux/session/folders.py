@@ -1,4 +1,4 @@
-"""The folders of documents: their names for a caller, and which ones a filter means."""
+"""The folders of documents: their names for a caller, and the folders that a filter selects."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import PurePath
 from rifflux.session.session import IndexView
 from rifflux.types import Filter
 
-#: The most folders considered, those with the most documents first.
+#: The maximum number of folders considered, those with the most documents first.
 MOST_FOLDERS = 10_000
-#: A folder without documents.
+#: A folder without documents: matches nothing.
 _NOWHERE = ("",)
 
 
@@ -19,8 +19,8 @@ _NOWHERE = ("",)
 class Folder:
     """The first part of the paths in a root or another namespace, with the number of documents there.
 
-    `place` is the namespace as the caller may know it, in its parts: all of the path to a root of their own, only the
-    last part of it for a root of somebody else's.
+    `place` is the namespace in the parts that the caller may know: the whole path of a root of their own, only the last
+    part of another's root.
     """
 
     namespace: str
@@ -45,7 +45,7 @@ class Folder:
 def folders_of(view: IndexView) -> list[tuple[str, int]]:
     """Return the folders that the caller may read, each with its number of documents, most documents first.
 
-    A folder has its name. If several roots have a folder of that name, as many names of the folders above it come first
+    A folder is named by its name; if several roots have a folder of that name, it is preceded by as many parent names
     as distinguish them.
     """
     by_name: dict[str, list[Folder]] = {}
@@ -59,7 +59,7 @@ def folders_of(view: IndexView) -> list[tuple[str, int]]:
 
 
 def _labelled(same: Sequence[Folder]) -> Iterator[tuple[str, int]]:
-    """Yield the shortest label that no other of some folders of the same name has, with the number of documents."""
+    """Yield the shortest unambiguous label of each folder of the same name, with the number of documents."""
     for folder in same:
         length = 0
         while length < len(folder.place) and any(
@@ -72,8 +72,8 @@ def _labelled(same: Sequence[Folder]) -> Iterator[tuple[str, int]]:
 def resolved(view: IndexView, filter: Filter) -> Filter:
     """Return a filter with its folders in the store's terms.
 
-    `src` means each folder of that name, `guide/src` those of a root whose name is `guide`. Parts of a place that the
-    caller may not know are never compared.
+    `src` selects each folder of that name, `guide/src` those in a root named `guide`. Parts of a place that the caller
+    may not know are never compared.
     """
     if not filter.folders:
         return filter
@@ -87,7 +87,7 @@ def resolved(view: IndexView, filter: Filter) -> Filter:
 
 
 def _folders(view: IndexView) -> Iterator[Folder]:
-    """Yield the folders of all that the caller may read."""
+    """Yield the folders of all documents that the caller may read."""
     view = view.reading()
     rows = view.store.catalog.folders(MOST_FOLDERS)
     roots = list(dict.fromkeys(namespace for namespace, _, _ in rows))
@@ -106,7 +106,7 @@ def _folders(view: IndexView) -> Iterator[Folder]:
 
 
 def _owned(view: IndexView) -> set[str] | None:
-    """Return the caller's own roots; None if all of them are."""
+    """Return the caller's own roots, or None if all roots are."""
     if all(view.owns(each) for each in view.labels):
         return None
     return {root for owner in view.mine for root in view.session.store.of(owner).catalog.roots()}

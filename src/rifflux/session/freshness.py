@@ -1,4 +1,4 @@
-"""The freshness of an index: how far it may be behind its files, which were left out, and the success of refreshing."""
+"""The freshness of an index: how far it may lag behind its files, skipped files, and the success of refreshes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from rifflux.errors import RiffluxError
 from rifflux.store import EARLIEST_NS, LATEST_NS, Store
 from rifflux.types import Failure, Freshness
 
-#: The settings that hold the moments of looks at whole roots, what was left out of them and what could not be opened
-#: there, and how refreshing went.
+#: Settings for the times of complete checks of roots, the skipped files and the files that could not be opened in
+#: them, and the outcomes of refreshes.
 _SYNCED = "synced"
 _LEFT_OUT = "left_out"
 _UNOPENED = "unopened"
 _REFRESHES = "refreshes"
-#: Files checked each time, and for `status`.
+#: The number of files checked each time, and for `status`.
 FEW = 50
 MANY = 1000
-#: The most files of a root that are remembered as ones that could not be opened.
+#: The maximum number of files recorded per root that could not be opened.
 MOST_UNOPENED = 1000
 #: Seconds between two checks.
 PAUSE = 5.0
-#: A check starts this many seconds after the search that caused it, which should be done by then.
+#: Seconds from a search to the check that it triggers, which starts when the search should be done.
 LATER = 0.02
 
 
@@ -43,7 +43,7 @@ class Sampler:
     _due: float = field(default=0.0, init=False)
 
     def latest(self) -> Freshness | None:
-        """Return the latest result; None if there can be none. Takes microseconds, except the first time."""
+        """Return the latest result, or None if there is none. Takes microseconds, except the first time."""
         now = time.monotonic()
         if now >= self._due:
             self._due = now + PAUSE
@@ -54,7 +54,7 @@ class Sampler:
         return self._latest
 
     def now(self) -> Freshness:
-        """Return the result of checking many files."""
+        """Return the result of checking many files now."""
         found = look(self.store, MANY)
         self._latest, self._due = found, time.monotonic() + PAUSE
         return found
@@ -80,7 +80,7 @@ def note_synced(store: Store, roots: Iterable[str], time: float) -> None:
 
 
 def look(store: Store, number: int) -> Freshness:
-    """Return how far a store may be behind its files, by checking `number` of them."""
+    """Return how far a store may lag behind its files, by checking `number` of them."""
     total, sampled = store.catalog.some_files(number)
     last = synced(store)
     there: dict[str, bool] = {}
@@ -114,11 +114,11 @@ def look(store: Store, number: int) -> Freshness:
     )
 
 
-# The files of each root that were not even opened at its last complete check: those left out, by kind, and failed ones
+# The files of each root that were not opened at its last complete check: skipped ones, by kind, and failed ones
 
 
 def note_unread(store: Store, root: str, left_out: Mapping[str, int], failed: Sequence[Failure]) -> None:
-    """Record the numbers of files that were left out of a root, by their kinds, and the files that failed to open."""
+    """Record the numbers of files skipped in a root, by kind, and the files that could not be opened."""
     unopened = [[each.path, each.reason, each.kind] for each in failed[:MOST_UNOPENED]]
     for setting, noted in ((_LEFT_OUT, dict(left_out)), (_UNOPENED, unopened)):
         known = _recorded(store, setting)
@@ -130,7 +130,7 @@ def note_unread(store: Store, root: str, left_out: Mapping[str, int], failed: Se
 
 
 def unopened_files(stores: Iterable[Store]) -> list[Failure]:
-    """Return the files of the roots that the stores still hold that could not be opened."""
+    """Return the files that could not be opened, in roots that the stores still contain."""
     from rifflux.ingest.sync import folders
 
     found: list[Failure] = []
@@ -143,12 +143,12 @@ def unopened_files(stores: Iterable[Store]) -> list[Failure]:
 
 
 def left_out_kinds(stores: Iterable[Store]) -> Mapping[str, int]:
-    """Return the number of files of each kind that were left out of the roots that the stores still hold."""
+    """Return the number of skipped files of each kind, in roots that the stores still contain."""
     from rifflux.ingest.sync import folders
 
     total: Counter[str] = Counter()
     for store in stores:
-        # A folder of which nothing is read is no root of any file.
+        # A folder of which no file is read is not a root of any file.
         roots = {*store.catalog.roots(), *folders(store)}
         for root, counts in _recorded(store, _LEFT_OUT).items():
             if root in roots:
@@ -161,7 +161,7 @@ def _recorded(store: Store, setting: str) -> dict[str, Any]:
     return recorded
 
 
-# How available refreshing is: attempts to bring an index up to date with its files, and whether it is now
+# The success of refreshes: attempts to bring an index up to date with its files, and whether it is now
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class Refreshes:
 
 
 def record_refresh(store: Store, *, succeeded: bool) -> None:
-    """Count an attempt to refresh a collection; a read-only index counts none."""
+    """Count an attempt to refresh a collection, unless the index is read-only."""
     if store.read_only:
         return
     with suppress(RiffluxError), store.transaction():
@@ -188,7 +188,7 @@ def record_refresh(store: Store, *, succeeded: bool) -> None:
 
 
 def refreshes_of(stores: Iterable[Store]) -> Refreshes:
-    """Return the attempts of several collections together."""
+    """Return the combined attempts of several collections."""
     counts = [json.loads(store.registry.setting(_REFRESHES) or "{}") for store in stores]
     return Refreshes(
         sum(each.get("succeeded", 0) for each in counts),
@@ -197,7 +197,7 @@ def refreshes_of(stores: Iterable[Store]) -> Refreshes:
 
 
 def is_fresh(stores: Iterable[Store]) -> bool:
-    """Return True if no collection is behind its files, judging by a sample, and no root is missing."""
+    """Return True if no collection lags behind its files, judging by a sample, and no root is missing."""
     for store in stores:
         found = look(store, FEW)
         if found.note or found.missing_roots:

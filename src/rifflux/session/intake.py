@@ -1,4 +1,4 @@
-"""Limits on files and texts that somebody sends."""
+"""Limits on files and texts sent by users."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 class Intake:
     """Limits and progress of one import.
 
-    The file is read inside the context that `place` returns, which is left before anything is stored: a service lets
-    only so many files be read at a time. `document_chunks` and `request_chunks` bound the chunks of one document and of
-    the whole import; None is no bound. `progress` is called with each stage, and may raise to end the import. It learns
-    how much is stored within the transaction that stores it.
+    The file is read inside the context that `place` returns, which is left before anything is stored: a service limits
+    the number of files read concurrently. `document_chunks` and `request_chunks` limit the chunks of one document and
+    of the whole import; None is no limit. `progress` is called with each stage and may raise to cancel the import;
+    inside the storing transaction it receives how much is stored.
     """
 
     place: Callable[[], AbstractContextManager[object]] = nullcontext
@@ -37,18 +37,18 @@ class Intake:
         """Raise `InvalidArgument` for a document with too many chunks."""
         if self.document_chunks is not None and chunks > self.document_chunks:
             raise InvalidArgument(
-                f"{name!r} has {chunks:,} chunks, and a document may have {self.document_chunks:,} here: split it"
+                f"{name!r} has {chunks:,} chunks; the limit of a document here is {self.document_chunks:,}: split it"
             )
 
     def check_request(self, chunks: int) -> None:
-        """Raise `InvalidArgument` for more chunks than one import may bring."""
+        """Raise `InvalidArgument` for more chunks than one import may add."""
         if self.request_chunks is not None and chunks > self.request_chunks:
             raise InvalidArgument(
-                f"it brings more than {self.request_chunks:,} chunks, the limit of one import here: send it in parts"
+                f"it has more than {self.request_chunks:,} chunks, the limit of one import here: send it in parts"
             )
 
     def check(self, documents: Iterable[tuple[str, int]]) -> None:
-        """Raise `InvalidArgument` for more chunks than are taken, in a document or in all, by names and counts."""
+        """Raise `InvalidArgument` for too many chunks in one document or in total, given names and counts."""
         total = 0
         for name, chunks in documents:
             self.check_document(name, chunks)
@@ -56,13 +56,13 @@ class Intake:
         self.check_request(total)
 
     def may_be_too_long(self, characters: int) -> bool:
-        """Return True if a text of that size may have too many chunks: each chunk but one holds a character."""
+        """Return True if a text of that many characters may have too many chunks: all but one contain a character."""
         return self.document_chunks is not None and characters >= self.document_chunks
 
     def may_exceed(self, documents: int, characters: int) -> bool:
-        """Return True if texts of that size may bring too many chunks: each chunk but one holds a character."""
+        """Return True if documents of that total size may have too many chunks: all but one contain a character."""
         return self.request_chunks is not None and documents + characters > self.request_chunks
 
 
-#: For one's own files: without limits.
+#: For the caller's own files: no limits.
 UNBOUNDED = Intake()

@@ -1,4 +1,4 @@
-"""What a license permits to show of hits and documents, with exceptions for owners and by policy."""
+"""Redaction of hits and documents by license, with exceptions for owners and by policy."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from rifflux.types import LICENSED, REST_WITHHELD, WITHHELD, Document, Hit, Noti
 if TYPE_CHECKING:
     from rifflux.text.licenses import Permission, Rules
 
-# The table of licenses is read for works only: most indexes have none.
+# The license table is only loaded for works: most indexes have none.
 
-#: The metadata that are bibliographic facts of a work. Other metadata may quote its text.
+#: The metadata fields that are bibliographic facts of a work. Other metadata may quote its text.
 _FACTS = frozenset({"authors", "author_ids", "year", "venue", "sources", "primary", "cited_by_count"})
-#: The other fields that are.
+#: Further fields that are facts.
 _DATED = frozenset({"kind", "created_at", "updated_at", "tags"})
-#: Subjects that are words of the text.
+#: The scheme of tags that are words of the text.
 _QUOTED = "term"
 _Place = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class LicensePolicy:
-    """The rule of what a profile shows: of works, what their license permits; of everything else, all.
+    """The disclosure rules of a profile: works as far as their license permits, everything else in full.
 
-    `licenses` are rules of the configuration, before which those of the policies come. `store` holds the policies and
-    the documents; without one, nothing was decided. What the owners that are `mine` have is the caller's own: only of
-    that may facts that are the owner's be told, and a text be shown that no license opens. Without any such list, all
-    is. Of several owners' documents, a namespace names its owner, as `Hit.place` has it.
+    `licenses` are rules of the configuration, which the policies in the store override. `store` contains the policies
+    and the documents; without one, no policy is set. Documents of the owners in `mine` are the caller's own: only for
+    these may the policies disclose facts to the owner, and texts that no license opens. If it is None, all documents
+    are the caller's. In a store of several owners, a namespace names its owner, as in `Hit.place`.
     """
 
     licenses: Rules = field(default_factory=dict)
@@ -39,7 +39,7 @@ class LicensePolicy:
     mine: Collection[str] | None = None
 
     def of(self, store: Store, mine: Collection[str] | None = None) -> LicensePolicy:
-        """Return the policy for a store, for a caller with these owners."""
+        """Return the policy for a store, for a caller with the given owners."""
         return replace(self, store=store, mine=mine)
 
     def _owned(self, namespace: str) -> bool:
@@ -51,7 +51,7 @@ class LicensePolicy:
 
     @cached_property
     def rules(self) -> Rules:
-        """Return the rules of the configuration and of the policies, by license."""
+        """Return the rules of the configuration, overridden by those of the policies, by license."""
         from rifflux.session.policies import LICENSES, Policies
 
         if self.store:
@@ -72,22 +72,22 @@ class LicensePolicy:
 
         return self.store is not None and bool(Policies(self.store).get(OWN_TEXTS))
 
-    # What is permitted
+    # Permissions
 
     def licensed(self, license: str | None) -> Permission:
-        """Return what a license permits everybody to see."""
+        """Return what a license permits everyone to see."""
         from rifflux.text.licenses import permission_of
 
         return permission_of(license, self.rules)
 
     def knows(self, license: str) -> bool:
-        """Return True if it is known what a license permits everybody to see."""
+        """Return True if the license's permission is known."""
         from rifflux.text.licenses import is_known
 
         return is_known(license, self.rules)
 
     def permission(self, namespace: str, license: str | None) -> Permission:
-        """Return what the caller may see of a document of a namespace."""
+        """Return what the caller may see of a document in a namespace."""
         from rifflux.text.licenses import Permission
 
         if not namespace.startswith(LICENSED) or (permission := self.licensed(license)) is Permission.TEXT:
@@ -97,7 +97,7 @@ class LicensePolicy:
         return permission
 
     def shows_all(self, namespace: str, license: str | None) -> bool:
-        """Return True if the caller may see all of a document."""
+        """Return True if the caller may see a document in full."""
         if not namespace.startswith(LICENSED):
             return True
         from rifflux.text.licenses import Permission
@@ -105,19 +105,19 @@ class LicensePolicy:
         return self.permission(namespace, license) is Permission.TEXT
 
     def tells_facts(self, namespace: str, license: str | None) -> bool:
-        """Return True if the caller may know the authors, date, venue and citations of a document."""
+        """Return True if the caller may see the authors, date, venue and citations of a document."""
         if not namespace.startswith(LICENSED) or self.permission(namespace, license) or self._facts == "everyone":
             return True
         return self._facts == "owner" and self._owned(namespace)
 
     def tells(self, hit: Hit, fields: Collection[str]) -> bool:
-        """Return True if the caller may know fields of a document's metadata, or its dates and kind."""
+        """Return True if the caller may see the given metadata fields, dates or kind of a document."""
         if self.shows_all(hit.place[0], hit.license):
             return True
         return set(fields) <= _FACTS | _DATED and self.tells_facts(hit.place[0], hit.license)
 
     def opened(self, licenses: Iterable[tuple[str, str | None]]) -> list[Notice]:
-        """Return notices on texts that are visible although no known license permits it, and who decided that."""
+        """Return notices on texts that are visible although no known license permits it, with the reason."""
         from rifflux.text.licenses import permission_of
 
         ruled: set[str] = set()
@@ -137,14 +137,14 @@ class LicensePolicy:
             notices.append(Notice("license.shown_to_owner", text, data={"works": own}))
         return notices
 
-    # What is shown
+    # Redaction
 
     def hit(self, hit: Hit) -> Hit:
         """Return a hit as the caller may see it."""
         return self.hits((hit,))[0]
 
     def hits(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return hits as the caller may see them: without a text, title, identifiers, and why they were found."""
+        """Return hits as the caller may see them; titles, identifiers and explanations are never withheld."""
         open = [self.shows_all(hit.place[0], hit.license) for hit in hits]
         if all(open):
             return [*hits]
@@ -153,7 +153,7 @@ class LicensePolicy:
         return [hit if each else self._partly(hit, ends) for hit, each in zip(hits, open, strict=True)]
 
     def document(self, namespace: str, document: Document) -> Document:
-        """Return a document as the caller may see it: title and identifiers, with its facts, abstract or all of it."""
+        """Return a document as the caller may see it: title and identifiers, plus facts, abstract or everything."""
         if self.shows_all(namespace, document.license):
             return document
         known = Document(
@@ -186,7 +186,7 @@ class LicensePolicy:
         return replace(known, text=document.text[:end] + rest, parts=tuple(parts), withheld=False)
 
     def tags(self, namespace: str, license: str | None, tags: Sequence[Tag]) -> tuple[Tag, ...]:
-        """Return the subjects of a document that the caller may know."""
+        """Return the tags of a document that the caller may see."""
         if self.shows_all(namespace, license):
             return tuple(tags)
         if self.tells_facts(namespace, license):
@@ -214,7 +214,7 @@ class LicensePolicy:
 
 
 def _abstract_of(document: Document) -> int:
-    """Return the end of the leading abstract in a document's text; 0 without one."""
+    """Return the end of the leading abstract in a document's text, or 0 without one."""
     spans: list[Span] = [part.span for part in document.parts if part.kind == "abstract"]
     return next((end for start, end in spans if start == 0), 0)
 

@@ -20,7 +20,7 @@ from rifflux.types import Progress
 if TYPE_CHECKING:
     from rifflux.models.custom import Model
 
-#: Vectors dropped per transaction: few enough for concurrent searches not to notice.
+#: The number of vectors dropped per transaction: few enough for concurrent searches not to notice.
 DROPPED_AT_ONCE = 256
 #: Kinds of documents that are searched by words alone unless the policy `hybrid_search` is on.
 MESSAGES = frozenset({"conversation", "message"})
@@ -38,7 +38,7 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """The result of a repair: what was done, what is still wrong, and the path of a replaced damaged file."""
+    """The result of a repair: what was done, remaining problems, and the path of a replaced damaged file."""
 
     done: tuple[str, ...]
     problems: tuple[Problem, ...]
@@ -59,7 +59,7 @@ class Switched:
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """Maintains an index as a whole. In a scope, all methods raise `OutOfScope`."""
+    """Maintenance of a whole index. In a scope, all methods raise `OutOfScope`."""
 
     view: IndexView
 
@@ -80,7 +80,7 @@ class Maintenance:
         return [*self.view.store.check(analysis), *self._model_problems()]
 
     def _model_problems(self) -> list[Problem]:
-        """Return the reasons why questions cannot be embedded like the chunks."""
+        """Return the reasons why queries cannot be embedded by the model of the chunks."""
         from rifflux.models import load_embedder
         from rifflux.models.custom import CUSTOM
         from rifflux.models.embedder import Verifiable
@@ -102,7 +102,7 @@ class Maintenance:
         return self._replaced(known)
 
     def _replaced(self, known: ModelInfo) -> list[Problem]:
-        """Return a problem if another model is behind the name of the known one; a silent endpoint is no damage."""
+        """Return a problem if the known model's name refers to another model; an unavailable endpoint is none."""
         from rifflux.session.vectors import change_of
 
         with suppress(ModelError):
@@ -112,7 +112,7 @@ class Maintenance:
         return []
 
     def repair(self, progress: Progress | None = None) -> Repaired:
-        """Rebuild what can be rebuilt: rows, the word index, vectors. The rest is left, and reported.
+        """Rebuild what can be rebuilt: rows, the word index, vectors. Other problems are reported.
 
         A database that cannot be opened or read is rebuilt by `rifflux.repair`.
         """
@@ -123,7 +123,7 @@ class Maintenance:
         return Repaired(tuple(done), tuple(self.check()))
 
     def _rebuild(self, documents: Sequence[tuple[str, str, str]]) -> list[str]:
-        """Chunk documents that lack chunks again; they have no file, so their text is the only source."""
+        """Chunk documents again that lack chunks; they have no file, so their stored text is the only source."""
         from rifflux.ingest.chunking import blocks_of
 
         for owner, namespace, key in documents:
@@ -133,7 +133,7 @@ class Maintenance:
                 prepare = replace(self.view, store=view).preparer
                 view.catalog.put(namespace, prepare(namespace, document, blocks_of(document), document.key))
         if documents:
-            return [f"{len(documents)} documents lacked chunks: made them of their text"]
+            return [f"{len(documents)} documents lacked chunks: chunked their text again"]
         return []
 
     def _make_vectors(self, progress: Progress | None) -> list[str]:
@@ -168,19 +168,19 @@ class Maintenance:
         return Copied(str(target), target.stat().st_size, round(time.perf_counter() - start, 3), state)
 
     def models(self) -> list[Generation]:
-        """Return the models whose vectors the index holds: the one in use, then one being built, then former ones."""
+        """Return the models whose vectors the index contains: the one in use, one being built, then former ones."""
         return self.view.store.semantic.generations.all()
 
     def switching(self) -> Generation | None:
-        """Return the generation that is being built, or whose building was interrupted."""
+        """Return the generation whose building is in progress or was interrupted, or None."""
         return next((each for each in self.models() if each.state == State.BUILDING), None)
 
     def switch(self, model: Model, *, threads: int | None = None, progress: Progress | None = None) -> Switched:
-        """Make vectors of another model for every chunk, then search with them.
+        """Embed every chunk with another model, then search with its vectors.
 
-        Meanwhile searches use the old ones, and the index may be changed; the switch itself is one transaction. The
-        next call resumes an interrupted switch, and `abort_switch` drops it. Raises `InvalidArgument` while the index
-        is being switched to a third model.
+        Meanwhile searches use the old ones and the index may be changed; the switch itself is one transaction. The next
+        call resumes an interrupted switch, and `abort_switch` drops it. Raises `InvalidArgument` while the index is
+        being switched to a third model.
         """
         from rifflux.ingest.embed import embed_pending
         from rifflux.ingest.sync import SWITCH, Turns
@@ -209,7 +209,7 @@ class Maintenance:
                     for view in self.view.store.views():
                         embedded += embed_pending(view, embedder, progress, self._missing(), in_background=True)
             elif not self._tidy():
-                raise InvalidArgument(f"the index holds vectors of {embedder.name} already: there is nothing to switch")
+                raise InvalidArgument(f"the index already has vectors of {embedder.name}: there is nothing to switch")
             dropped = self._drop(progress)
             with ThreadPoolExecutor(1, initializer=stand_back) as behind:
                 behind.submit(read_all_vectors, self.view.store, self.view.profile, embedder).result()
@@ -218,13 +218,13 @@ class Maintenance:
         return Switched(name, embedder.name, embedded, dropped, seconds, tuple(turns.waited_for))
 
     def abort_switch(self) -> ModelInfo | None:
-        """Abort a switch and drop its vectors; return the model, None if none was under way."""
+        """Abort a switch and drop its vectors; return the model, or None if no switch was in progress."""
         ended = self.view.store.semantic.generations.abort()
         self._drop(None)
         return ended
 
     def _missing(self) -> int:
-        """Count the chunks without a vector of the model that is being built."""
+        """Return the number of chunks without a vector of the model being built."""
         built = self.switching()
         if built:
             return built.chunks - built.vectors

@@ -13,13 +13,13 @@ from rifflux.store import Store
 from rifflux.types import Document, Lines
 
 _RANGE = re.compile(r"(?P<name>.+?):(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?")
-#: The most names compared with an unknown name, and the most suggestions.
+#: The maximum number of names compared with an unknown name, and of suggestions.
 _COMPARED = 20_000
 _TOLD = 5
 
 
 def in_lines(name: str) -> tuple[str, Lines] | None:
-    """Return the name and the lines of `notes/a.md:10-40` or `notes/a.md:10`; None for a name without lines."""
+    """Return the name and the lines of `notes/a.md:10-40` or `notes/a.md:10`, or None for a name without lines."""
     found = _RANGE.fullmatch(name)
     if found is None:
         return None
@@ -28,13 +28,13 @@ def in_lines(name: str) -> tuple[str, Lines] | None:
 
 
 def cut_to(document: Document, lines: Lines) -> Document:
-    """Return a document with only some lines of its text."""
+    """Return a document with only the given lines of its text."""
     first, last = lines
     return replace(document, text="\n".join(document.text.split("\n")[first - 1 : last]), parts=())
 
 
 def namesakes(store: Store, name: str) -> list[tuple[str, str]]:
-    """Return the documents whose file has a name, with or without its suffix, whatever the case; (namespace, key)."""
+    """Return (namespace, key) of documents by file name, with or without suffix, ignoring case."""
     wanted = PurePosixPath(name.casefold())
     return [
         (namespace, key)
@@ -49,7 +49,7 @@ def _ends_in(path: PurePosixPath, wanted: PurePosixPath) -> bool:
 
 
 def lookalikes(store: Store, name: str) -> list[str]:
-    """Return the paths or keys that are similar to an unknown name, or contain it."""
+    """Return paths or keys that are similar to an unknown name or contain it, as suggestions."""
     words = PurePosixPath(name).name
     if words:
         holding = store.catalog.bearing(words, _TOLD)
@@ -65,7 +65,7 @@ def lookalikes(store: Store, name: str) -> list[str]:
 
 
 def refuse_twice(places: Iterable[Path], label: str, store: Store) -> None:
-    """Raise `InvalidArgument` for a place that another collection contains, or a part of it."""
+    """Raise `InvalidArgument` if another collection contains a place or a part of it."""
     from rifflux.ingest.sync import sources
 
     for source in (Path(each) for each in sources(store)):

@@ -1,6 +1,6 @@
-"""Policies: settings by an administrator for everybody who uses an index, stored in the index.
+"""Policies: settings made by an administrator for every user of an index, stored in the index.
 
-Everybody may read them. They can only be changed without a scope. Some are settings of each owner for their own view.
+Every user may read them. They can only be changed without a scope. Some are settings of each owner for their own view.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rifflux.store import LogEntry, Store
 from rifflux.text.licenses import NO_LICENSE_OPENS, checked_rules, rules_in, spelled
 from rifflux.types.nouns import iso_time
 
-#: Characters of a value in the log.
+#: The maximum number of characters of a value in the log.
 LONGEST_TOLD = 500
 _WORDS = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}
 _READERS = ("owner", "everyone", "nobody")
@@ -27,9 +27,9 @@ _READERS = ("owner", "everyone", "nobody")
 class Policy:
     """A policy and its description.
 
-    `read` parses a given or stored value, and raises `InvalidArgument` for an invalid one; `write` returns the text to
-    store and print. With `own` each owner sets it for their own documents. `unreadable` replaces an invalid stored
-    value, which another version may have written.
+    `read` parses a given or stored value and raises `InvalidArgument` for an invalid one; `write` serializes a value
+    for storing and printing. With `own`, each owner sets it for their own documents. `unreadable` replaces an invalid
+    stored value, which another version may have written.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Policy:
     own: bool = False
 
     def as_json(self, value: Any) -> Any:
-        """Return a value as JSON has it."""
+        """Return a value in its JSON form."""
         if isinstance(value, Mapping):
             return spelled(value)
         return value
@@ -51,7 +51,7 @@ def _switch(name: str, help: str, *, own: bool = False) -> Policy:
     def read(value: object) -> bool:
         found = _WORDS.get(str(value).strip().lower())
         if found is None:
-            raise InvalidArgument(f"{name} is on or off, not {value!r}")
+            raise InvalidArgument(f"{name} must be on or off, not {value!r}")
         return found
 
     return Policy(name, False, help, read, lambda on: "on" if on else "off", False, own)
@@ -125,15 +125,15 @@ class Policies:
             return policy.unreadable
 
     def message_mode(self, mode: str) -> str:
-        """Return the mode that messages are searched in: by words alone, unless `hybrid_search` permits `mode`."""
+        """Return the mode for searching messages: by words alone, unless `hybrid_search` permits `mode`."""
         if self.get(HYBRID_SEARCH):
             return mode
         return LEXICAL
 
     def set(self, name: str, value: object) -> None:
-        """Set a policy for everybody, or the caller's own.
+        """Set a policy for every user, or the caller's own.
 
-        Raises `InvalidArgument` for an invalid value, and in a scope `OutOfScope` for a policy for everybody.
+        Raises `InvalidArgument` for an invalid value, and in a scope `OutOfScope` for a policy of every user.
         """
         policy = _known(name)
         wanted = policy.read(value)
@@ -162,5 +162,5 @@ def _known(name: str) -> Policy:
 
 
 def key_of(name: str) -> str:
-    """Return the name of the setting that keeps a policy."""
+    """Return the name of the setting that stores a policy."""
     return f"policy {name}"

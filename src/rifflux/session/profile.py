@@ -1,4 +1,4 @@
-"""Profiles: how each kind of content is chunked, ranked and searched; here that of files."""
+"""Profiles: how each kind of content is chunked, ranked and searched, with the profile of files."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from rifflux.store import CONTRACT, DEFAULT, FieldWeights
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.types import Execution
 
-# The window of the bundled embedder. A passage up to a quarter longer stays whole: this keeps most abstracts whole,
-# which ranks them better by words, and their vectors only miss their end.
+# The window of the bundled embedder. A passage up to a quarter longer stays whole: this leaves most abstracts whole,
+# which ranks them better by words, and their vectors only lack the end.
 _CHUNKER = Chunker(target_tokens=256, tolerance=0.25)
 
 
-#: The stages of a search that begin a phase: candidates are made, passages are read, and the page is cut.
+#: The stages that begin a phase of a search: candidates are fused, passages fetched, and the page cut.
 FUSE = "fuse"
 FETCH = "fetch"
 PAGE = "page"
-#: The stages of a search in their order, by the names that `rifflux.session.searching:stages_of` knows.
+#: The stages of a search in order, by the names that `rifflux.session.searching:stages_of` knows.
 STAGES = (
     FUSE,
     *("anchors", "credits", "code", "prefix rank"),
@@ -37,8 +37,8 @@ STAGES = (
     PAGE,
     *("relevance", "licenses"),
 )
-#: What is recognized in a question besides its words: names, spelling variants and synonyms, and whether it is one
-#: identifier, which is searched by words only.
+#: The parts of query understanding beyond words: credited names, spelling variants and synonyms, and the shortcut that
+#: searches a query of one identifier by words only.
 CREDITS = "credits"
 EXPANSION = "expansion"
 SHORTCUT = "shortcut"
@@ -47,11 +47,11 @@ READING = frozenset({CREDITS, EXPANSION, SHORTCUT})
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The weights of scores set by an index or a caller; others have their defaults.
+    """The score weights set by an index or a caller; all others have their defaults.
 
-    `boosts` are factors for what a question names (see `rifflux.retrieve.steps.anchors.Anchors`), `features` weights of
-    the reranker of that name by component, `components` those of the score of works, and `intents` what is changed of
-    how works are retrieved (see `rifflux.works.intent`).
+    `boosts` are factors for names in the query (see `rifflux.retrieve.steps.anchors.Anchors`), `features` weights of
+    the reranker of that name by component, `components` those of the score of works, and `intents` changes to how works
+    are retrieved (see `rifflux.works.intent`).
     """
 
     boosts: Mapping[str, float] = field(default_factory=dict)
@@ -64,15 +64,15 @@ class Tuning:
 class Profile:
     """How a kind of content is chunked, ranked and searched.
 
-    `readers` is the table of the formats that such content is read from, as `module:NAME`: loaded when one is needed.
-    `language` and `mathematics` choose the analyzer (see `rifflux.text.analyzer`); an index keeps what it was built
-    with. `facets` are the metadata fields that queries may name as `field:value`; `reading` is what is read of a
-    question besides its words. `weights` are the parameters of BM25. `pool` gives the number of candidates of each
-    channel for a page of `top_k` hits, `reach` the depth of the channels for a pool. `fusion` fuses them, and `stages`
-    are all stages of a search in their order: names of `STAGES`, or stages that are ready. `reranker` names the one
-    of a hybrid search that names none and whose fusion lets scores be changed, `rerank_top` the number of hits that any
-    takes (0: its own default). `diversity` keeps a page from repeating itself.
-    `visible` redacts what no license opens. `cure` is what makes vectors that are missing.
+    `readers` is the table of its file formats, as `module:NAME`, loaded on demand. `language` and `mathematics` choose
+    the analyzer (see `rifflux.text.analyzer`); an index retains those it was built with. `facets` are the metadata
+    fields that queries may name as `field:value`; `reading` are the parts of query understanding beyond words.
+    `weights` are the parameters of BM25. `pool` returns the number of candidates per channel for a page of `top_k`
+    hits, `reach` the depth of the channels for a pool. `fusion` fuses them, and `stages` are all stages of a search in
+    order: names of `STAGES`, or `Stage` values. `reranker` is the default reranker of hybrid searches whose fusion
+    allows scores to be changed; `rerank_top` is the number of hits that any reranker reorders (0: its own default).
+    `diversity` reduces repetition on a page. `visible` redacts texts that no license opens. `cure` is the remedy for
+    missing vectors.
     """
 
     name: str
@@ -95,12 +95,12 @@ class Profile:
     cure: Cure = Cure.INDEX
 
     def without(self, *names: str) -> Profile:
-        """Return the profile without some of its stages, or of what it reads of a question."""
+        """Return the profile without some of its stages or parts of query understanding."""
         stages = tuple(each for each in self.stages if each not in names)
         return replace(self, stages=stages, reading=self.reading.difference(names))
 
     def scored_exactly(self) -> Profile:
-        """Return the profile whose words are found by SQLite's MATCH and scored by the parameters of its bm25()."""
+        """Return the profile with word matching by SQLite's MATCH and scoring by the parameters of its bm25()."""
         return replace(self, weights=CONTRACT)
 
     def tuned(self, **changes: Any) -> Profile:
@@ -109,24 +109,24 @@ class Profile:
 
     @cached_property
     def formats(self) -> tuple[str, ...]:
-        """Return the names of the formats that such content is read from."""
+        """Return the names of its file formats."""
         return tuple(resolve_name(self.readers))
 
     def boosted(self, boosts: Mapping[str, float]) -> Profile:
-        """Return the profile with other factors for what a question names. Raises `InvalidArgument`."""
+        """Return the profile with changed boosts for names in the query. Raises `InvalidArgument`."""
         from rifflux.retrieve.steps.anchors import checked_boosts
 
         return self.tuned(boosts={**self.tuning.boosts, **checked_boosts(boosts)})
 
     @cached_property
     def analyzer(self) -> Analyzer:
-        """Return the analyzer of the language and the mathematics."""
+        """Return the analyzer for the language and the mathematics mode."""
         return analyzer(self.language, self.mathematics)
 
 
 #: The default profile: folders of notes, documents and code.
 FILES = Profile("files", facets=("author", "language", "tags"), reranker="features")
-#: Where the profile of each name is, as module:value.
+#: The location of each profile, as module:value.
 PROFILES = {
     "files": "rifflux.session.profile:FILES",
     "conversations": "rifflux.conversations.profile:CONVERSATIONS",
@@ -136,7 +136,7 @@ PROFILES = {
 
 
 def profile(name: str | Profile) -> Profile:
-    """Return the profile of a name; a profile is returned as it is."""
+    """Return the profile with a given name; a profile is returned unchanged."""
     if isinstance(name, Profile):
         return name
     if not isinstance(name, str) or name not in PROFILES:

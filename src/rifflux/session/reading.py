@@ -16,7 +16,7 @@ from rifflux.types.nouns import iso_time
 
 
 class Reader:
-    """Reads chunks and documents that the caller of a view may read, or of named collections."""
+    """Reads chunks and documents that the caller of a view may read, optionally in named collections only."""
 
     def __init__(self, view: IndexView, collections: Sequence[str] = ()) -> None:
         self.own = view
@@ -24,20 +24,20 @@ class Reader:
         self.store = self.view.store
 
     def get(self, id: str) -> Hit | Document:
-        """Return a chunk by its id, or a document by what `document` takes. Raises `NotFound`."""
+        """Return a chunk by id, or a document by any name that `document` accepts. Raises `NotFound`."""
         hit = self.chunk(id)
         if hit:
             return self.view.redacted_hits([hit], with_lines=True)[0]
         return self.document(id)
 
     def chunk(self, id: str) -> Hit | None:
-        """Return a chunk by its id; of a user's messages and memories too, which a search of everything finds."""
+        """Return a chunk by id, including the user's messages and memories, or None."""
         id = checked_text("the name of a chunk or document", id)
         views = (self.store, *(self.own.store.views()[1:] if self.view.scope else ()))
         return next((hit for view in views if (hit := view.catalog.chunk(id))), None)
 
     def document(self, key: str) -> Document:
-        """Return a document by key, path, absolute path, identifier, or the name of its file where only one has it.
+        """Return a document by key, path, absolute path, identifier, or unique file name.
 
         It has its whole text, or only some lines of it (`notes/cache.md:10-40`). Raises `NotFound`.
         """
@@ -58,10 +58,7 @@ class Reader:
         return self.view.visible.document(namespace, document)
 
     def chunks(self, key: str) -> list[Hit]:
-        """Return the chunks of a document in reading order, or those on some lines.
-
-        Raises `NotFound`.
-        """
+        """Return the chunks of a document in reading order, or those on some lines. Raises `NotFound`."""
         from rifflux.session.places import in_lines
 
         part = None if self.named(key) else in_lines(key)
@@ -73,21 +70,22 @@ class Reader:
         return [hit for hit in found if hit.lines and hit.lines[0] <= last and hit.lines[1] >= first]
 
     def place_of(self, key: str) -> tuple[str, str]:
-        """Return the namespace and key of what a key, a path or an identifier such as `doi:10.1000/182` names.
+        """Return the namespace and key of the document named by a key, a path or an identifier (`doi:10.1000/182`).
 
-        Behind the name of a collection, as in `bob/wiki/cache.md`, it is that which this collection has, behind that of
-        a root's folder what this root has; else the caller's own comes before what others share.
+        A name prefixed with a collection, as in `bob/wiki/cache.md`, is looked up there, and one prefixed with a root's
+        folder in that root; otherwise the caller's own documents precede shared ones. Raises `NotFound`, and
+        `InvalidArgument` for an ambiguous name.
         """
         found = self.places_of(key)
         if len(found) > 1:
             places = ", ".join(self._spelled(*place) for place in found[:5])
             raise InvalidArgument(
-                f"{key!r} is the name of {len(found)} documents: say which, one of {places}, or by the id of a chunk"
+                f"{key!r} is the name of {len(found)} documents: choose one of {places}, or give the id of a chunk"
             )
         return found[0]
 
     def places_of(self, key: str, *, exactly: bool = False) -> list[tuple[str, str]]:
-        """Return the places that a name may mean, as for `place_of`, or `exactly`. Raises `NotFound`."""
+        """Return the places that a name may mean, as in `place_of`, or `exactly`. Raises `NotFound`."""
         from rifflux.session.places import lookalikes, namesakes
 
         found = self._own(self.named(key) or ([] if exactly else namesakes(self.store, key)))
@@ -101,21 +99,21 @@ class Reader:
         return found
 
     def _own(self, places: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Return the caller's own places, if there are any."""
+        """Return the caller's own places if there are any, otherwise all."""
         own = [place for place in places if self.view.owns(self._owner_of(place[0]))]
         if self.several and own:
             return own
         return places
 
     def _owner_of(self, namespace: str) -> str:
-        """Return the owner that a namespace names, else the owner whose store is read."""
+        """Return the owner in a namespace, or the owner of the store."""
         owner = parted(namespace)[1]
         if owner is None:
             return self.store.owner
         return owner
 
     def named(self, key: str) -> list[tuple[str, str]]:
-        """Return the namespaces and keys of what has this key, path or identifier."""
+        """Return the namespaces and keys of documents with a key, path or identifier."""
         key = checked_text("the name of a document", key)
         found = self.store.catalog.find_documents(key) or identified(self.store, key)
         if found:
@@ -125,23 +123,23 @@ class Reader:
         return [place for places in within for place in places] or self._below(key)
 
     def _below(self, key: str) -> list[tuple[str, str]]:
-        """Return the places of a name that follows the name of a root's folder."""
+        """Return the places of a name that follows a root's folder name."""
         folder, _, name = key.partition("/")
         roots = [root for root in self.store.catalog.roots() if name and PurePath(root).name == folder]
         return [place for root in dict.fromkeys(roots) for place in self.store.catalog.find_documents(f"{root}/{name}")]
 
     @property
     def several(self) -> bool:
-        """Return True if documents of several collections are read, so that a namespace names an owner too."""
+        """Return True if documents of several collections are read, so that namespaces include the owner."""
         return len(self.store.owners) > 1
 
     def _among(self, key: str, several: bool) -> list[tuple[str, str]]:
-        """Return the places of what a collection has by a name; with their owner, as a view of several has them."""
+        """Return the places of a name in this collection, with the owner if `several` are read."""
         owner = self.store.owner if several else None
         return [(of_owner(namespace, owner), key) for namespace, key in self.named(key)]
 
     def _spelled(self, namespace: str, key: str) -> str:
-        """Return a name that means one document; in what others share, a root goes by its folder's name."""
+        """Return an unambiguous name of a document; another user's root is named by its folder alone."""
         name, owner = parted(namespace)
         name = visible_namespace(name, owned=self.view.owns(self._owner_of(namespace)))
         if owner is None:
@@ -154,7 +152,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """Records judgements and other events of a view."""
+    """Records judgements and other events in a view."""
 
     view: IndexView
 
@@ -170,7 +168,7 @@ class Feedback:
 
     @takes(FeedbackRequest)
     def note(self, request: FeedbackRequest) -> Event:
-        """Record what somebody did with a document that a query found, such as `click` or `save`.
+        """Record a user's action on a document that a query found, such as `click` or `save`.
 
         `document` is as in `judge`. Raises `NotFound` for an unknown one and `InvalidArgument` for an empty query. In a
         scope, the user is the user of the scope.
@@ -180,7 +178,7 @@ class Feedback:
         document = request.document
         scope = self.view.scope
         if scope and user not in ("", scope.user_id):
-            raise OutOfScope(f"what {scope.user_id!r} does is recorded as that user's: leave out the user")
+            raise OutOfScope(f"events of {scope.user_id!r} are recorded under that name: leave out the user")
         checked_query(query)
         kind = checked_text("the kind of an event", request.kind)
         user = checked_text("the user of an event", user)
@@ -207,9 +205,9 @@ class Feedback:
 
 
 def identified(store: Store, name: str) -> list[tuple[str, str]]:
-    """Return the (namespace, key) of the documents with an identifier, as typed or else in its canonical spelling.
+    """Return (namespace, key) of the documents with an identifier, as typed or in its canonical spelling.
 
-    The keys of titles, which find duplicates, are no names: they would reveal whether a guessed author is right.
+    Title keys, which find duplicates, are not names: they would reveal whether a guessed author is right.
     """
     from rifflux.text.schemes import parse_identifier
     from rifflux.text.titles import TITLE

@@ -1,4 +1,4 @@
-"""Removing documents and files from an index by their names or by patterns; what was removed stays removed."""
+"""Removal of documents and files from an index by name or pattern; removed files stay removed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rifflux.session.session import IndexView
 from rifflux.store import Store
 from rifflux.types import parted
 
-#: What makes a pattern of a name.
+#: The characters that make a name a pattern.
 _WILD = re.compile(r"[*?\[]|/\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What was removed, or with `dry_run` would be: the number of documents, and the names of files and documents.
+    """The result of a removal, or of a `dry_run`: the number of documents, and the names of files and documents.
 
     A file has its absolute path, any other document its key.
     """
@@ -33,7 +33,7 @@ class Removed:
 
 @dataclass(slots=True)
 class _Plan:
-    """What to remove of one collection: files of its roots, with the patterns that keep them out, and documents."""
+    """The removal planned in one collection: files of its roots, patterns that exclude them, and documents."""
 
     store: Store
     files: dict[str, set[str]] = field(default_factory=dict)
@@ -42,26 +42,26 @@ class _Plan:
     whole: list[str] = field(default_factory=list)
 
     def add(self, root: str, paths: set[str], pattern: str) -> None:
-        """Plan to remove files of a root, and to leave out what matches a pattern from now on."""
+        """Plan to remove files of a root, and to exclude files that match a pattern from later runs."""
         self.files.setdefault(root, set()).update(paths)
         self.patterns.setdefault(root, []).append(pattern)
 
     def names(self) -> Iterator[str]:
-        """Yield the names of what is removed."""
+        """Yield the names of the files and documents to remove."""
         for root, paths in self.files.items():
             yield from sorted(f"{root}/{path}" for path in paths)
         for _, key in self.documents:
             yield key
 
     def count(self) -> int:
-        """Return the number of documents that are removed."""
+        """Return the number of documents to remove."""
         catalog = self.store.catalog
         return len(self.documents) + sum(
             len(catalog.find_documents(f"{root}/{path}")) for root, paths in self.files.items() for path in paths
         )
 
     def carry_out(self) -> int:
-        """Remove all of it; return the number of documents."""
+        """Remove the planned files and documents; return the number of documents."""
         from rifflux.ingest.sync import forget, leave_out
 
         removed = 0
@@ -77,7 +77,7 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class Remover:
-    """Removes from the collections that the caller of a view may write."""
+    """Removes documents from the collections that the caller of a view may write."""
 
     view: IndexView
 
@@ -85,11 +85,11 @@ class Remover:
         """Remove documents and files from the index; the files themselves stay on disk.
 
         A name is the key, path or identifier of a document, the path of a file or folder that was indexed, or a pattern
-        as in `.gitignore` (`*.log`, `drafts/`). What is removed of a folder stays removed until it is named itself
-        again, and so does what matches a pattern later: `Status.removed` lists both. A record of a file that holds
-        several comes back when that file changes. With `collection`, names are those of what it holds. With `dry_run`
-        nothing is removed. Raises `NotFound` for a name that means nothing, or `OutOfScope` for what may only be read,
-        before anything is removed.
+        as in `.gitignore` (`*.log`, `drafts/`). Files removed from a folder stay removed until they
+        are named explicitly, and so do files that match a pattern later: `Status.removed` lists both. A record of a
+        file with several returns when that file changes. With `collection`, names refer to its content. With `dry_run`
+        nothing is removed. Raises `NotFound` for an unknown name, or `OutOfScope` for read-only content, before
+        removing anything.
         """
         visible = self.view.rights.visible([collection] if collection else ())
         writable = {each.owner for each in visible if each.writable}
@@ -127,7 +127,7 @@ class Remover:
 
 
 def _plan_document(namespace: str, key: str, plan: _Plan) -> None:
-    """Plan to remove a document; of a file that holds nothing else, the file."""
+    """Plan to remove a document, or the file if it contains nothing else."""
     from rifflux.ingest.sync import pattern_of
 
     if key in plan.store.catalog.files(namespace, below=key):
@@ -137,7 +137,7 @@ def _plan_document(namespace: str, key: str, plan: _Plan) -> None:
 
 
 def _plan_path(name: str, plans: Sequence[_Plan]) -> bool:
-    """Plan to remove the files at or below a path on disk, which may be gone; return False if none are known."""
+    """Plan to remove the files at or below a path on disk, which may be missing; return False if none are known."""
     from rifflux.ingest.sync import folders, pattern_of
     from rifflux.ingest.walk.find import real_place
 

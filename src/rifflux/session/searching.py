@@ -1,4 +1,4 @@
-"""Searching: from a question to a page of hits, and why a document is or is not on it."""
+"""Searching: from a query to a page of hits, and why a document is or is not on it."""
 
 from __future__ import annotations
 
@@ -67,22 +67,22 @@ if TYPE_CHECKING:
     from rifflux.retrieve.query.mentions import CreditVocabulary
     from rifflux.retrieve.steps.rerank import Rerank
 
-#: The code of the notice that the question has no vector.
+#: The code of the notice that the query has no vector.
 NO_QUERY_VECTOR = "query_vector.missing"
-#: The facts of a work that a filter or a question may name.
+#: The facts of a work that a filter or a query may name.
 _FACTS = frozenset((*CREDIT_ROLES, "year"))
-#: The stages that make candidates of the rankings, and read the passages of the best.
+#: The stages that turn rankings into candidates, and fetch the passages of the best.
 FUSION = Stage(FUSE, fuse, phase=Phase.CANDIDATES)
 READING = Stage(FETCH, fetch, phase=Phase.FETCH)
-#: The number of the best candidates of each channel among which source code is looked for.
+#: The number of best candidates per channel that are checked for source code.
 LOOKED_AT = 10
-#: The number of passages with a rare word that are checked for one that it names.
+#: The number of passages with a rare word that are checked for one named by it.
 CALLED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """The choices of a caller: the mode, the fusion of a hybrid search, and what is done to the candidates."""
+    """The options of a search: the mode, the fusion of a hybrid search, and the steps after it."""
 
     mode: str
     fuse: Fuse | None
@@ -94,9 +94,9 @@ class SearchOptions:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What the stages of one search are made from: the view, the analyzer, the question as planned, the options.
+    """The context from which the stages of a search are built: view, analyzer, planned query and options.
 
-    `is_lifted` says whether steps may change scores: where ranks alone decide, or in a single channel, they may not.
+    `is_lifted` is True if steps may change scores; False with fusion by ranks alone or a single channel.
     """
 
     view: IndexView
@@ -107,10 +107,10 @@ class Search:
 
 
 class Searcher:
-    """Answers questions from a view of an index. Safe to share between threads.
+    """Searches a view of an index. Safe to share between threads.
 
-    `others` are the further stores that the same question is searched in. A word that occurs in one of them counts as
-    correctly spelled.
+    `others` are further stores searched with the same query. A word that occurs in one of them counts as correctly
+    spelled.
     """
 
     def __init__(self, view: IndexView, others: Sequence[Store] = ()) -> None:
@@ -122,7 +122,7 @@ class Searcher:
         self.analyzer = view.profile.analyzer
 
     def scoped_to(self, collections: Sequence[str], boosts: Mapping[str, float] | None = None) -> Searcher:
-        """Return the searcher of some collections (none: of all), with other boosts. Raises `NotFound`."""
+        """Return a searcher limited to some collections (none: all), with changed boosts. Raises `NotFound`."""
         if not collections and not boosts:
             return self
         view = self.view.reading(collections) if collections else self.view
@@ -131,32 +131,36 @@ class Searcher:
         return Searcher(view, self.others)
 
     def refreshed(self, query: str = "", collections: Sequence[str] = ()) -> Searcher:
-        """Return the searcher of what the caller may read now, for callers that hold on to a searcher.
+        """Return a searcher of the documents that the caller may read now, for callers that retain a searcher.
 
-        A question narrows it to the collections that it names.
+        A query limits it to the collections that it names.
         """
         return Searcher(self._whole, self.others).scoped_to((*collections, *collections_in(query)))
 
     @takes(SearchRequest)
     def search(self, request: SearchRequest) -> Results:
-        """Find the `top_k` best chunks for a question, each with the reasons for its place.
+        """Return the `top_k` best chunks for a query, each with the reasons for its rank.
 
-        `mode` is `lexical` (by words), `semantic` (by meaning) or `hybrid`. Where a channel is missing, the answer
-        comes from the others and `results.trace` says so. `min_score` drops hits of less relevance, from 0 to 1; with a
-        profile that does not tell relevance, those of a lower score.
-        `fusion` is a name, also with knobs (`linear:by-specificity`, `rrf:k=10:semantic=2`), or a `Fuse`.
+        `mode` is `lexical` (by words), `semantic` (by meaning) or `hybrid`. If a channel is unavailable, the others
+        answer and `results.trace` reports it. `min_score` drops hits below a relevance, from 0 to 1, or below a score
+        if the profile has no relevance.
+
+        `fusion` is a name, optionally with parameters (`linear:by-specificity`, `rrf:k=10:semantic=2`), or a `Fuse`.
         `rerank` reorders the best `rerank_top` hits: `features`, `maxsim`, `cross-encoder`, `llm`, `none` or a
-        `Rerank`. What a model has not done within `deadline_ms` of the call is left out, and the trace says that too.
-        The mode `hybrid-rerank` reranks by what the profile names, else by `features`.
-        `offset` leaves out so many hits: a page of the same `top_k` continues the one before it.
-        `cutoff` ends the page where relevance falls off (see `rifflux.retrieve.steps.cutoff`), and `sort="date"`
-        shows what is on it with the newest first.
-        `boosts` are other factors for what the question names (see `rifflux.retrieve.steps.anchors.Anchors`).
-        `symbol` leaves only the passages of source code that define this name; the query may be empty then.
-        `collapse` leaves out near-duplicates of better hits, `one_per_document` all but a document's best hit, and
-        `diversify` prefers hits that are unlike those above them: True, or how much that counts against being relevant,
-        from 0 to 1. What is not given is as the profile has it.
-        Raises `InvalidArgument` for an argument that cannot be meant.
+        `Rerank`. Model calls that exceed `deadline_ms` from the call are skipped, and the trace reports it. The mode
+        `hybrid-rerank` uses the profile's reranker, or `features`.
+
+        `offset` skips that many hits: a page with the same `top_k` continues the previous one. `cutoff` ends the page
+        where relevance falls off (see `rifflux.retrieve.steps.cutoff`), and `sort="date"` orders its hits newest first.
+
+        `boosts` change the factors for names in the query (see `rifflux.retrieve.steps.anchors.Anchors`). `symbol`
+        retains only passages of source code that define this name; the query may then be empty.
+
+        `collapse` drops near-duplicates of better hits, `one_per_document` all but a document's best hit, and
+        `diversify` prefers hits unlike those above them: True, or the weight of novelty against relevance, from 0 to 1.
+        Omitted options have the profile's values.
+
+        Raises `InvalidArgument`.
         """
         query = request.query
         mode = request.mode
@@ -189,7 +193,7 @@ class Searcher:
         return results
 
     def results(self, parsed: Plan, top_k: int, options: SearchOptions, offset: int = 0) -> tuple[Results, Candidates]:
-        """Return the hits of a parsed question as the caller may see them, and the candidates that they are."""
+        """Return the results of a parsed query as the caller may see them, and their candidate table."""
         try:
             table, trace = self.plan(parsed, top_k, options).page(top_k, offset)
         except ModelMismatch:  # the index was switched to another model meanwhile
@@ -216,7 +220,7 @@ class Searcher:
         known = MODES[mode]
         fusing = chosen_fusion(fusion) if fusion else self.profile.fusion
         if rerank is None:
-            # Where ranks alone decide, nothing reranks unless the caller says so.
+            # With fusion by ranks alone, nothing reranks unless the caller requests it.
             rerank = self.profile.reranker if known == HYBRID and fusing.anchored else NO_RERANKER
             if mode == HYBRID_RERANK and rerank == NO_RERANKER:
                 from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER
@@ -239,9 +243,9 @@ class Searcher:
         deadline: float | None = None,
         understanding: Understanding | None = None,
     ) -> Plan:
-        """Return a plan without channels and stages: the question, analyzed, classified and expanded, each once.
+        """Return a plan without channels and stages: the query, parsed, classified and expanded.
 
-        A part of a question may have the `understanding` of the whole.
+        A part of a query may be given the `understanding` of the whole.
         """
         start = perf_counter()
         store = self.store
@@ -250,10 +254,10 @@ class Searcher:
         analyzer, others = self._analyzers(text, totals.languages)
         if limits:
             limits = resolved(self.view, limits)
-        # Of a part of a question, who is named was read in the whole.
+        # For a part of a query, credits were recognized in the whole.
         has_works = CREDITS in reading and totals.has_works
         query = self._understood(text, limits, analyzer, others, has_works, is_part=understanding is not None)
-        # Those of other collections were left out before: see `scoped_to`.
+        # Other collections are already excluded: see `scoped_to`.
         if query.filter.collections:
             query = replace(query, filter=replace(query.filter, collections=()))
         frequencies = KnownFrequencies(store, [*chain.from_iterable((*query.clauses, *query.required))])
@@ -279,7 +283,8 @@ class Searcher:
                 elsewhere=self._frequencies_elsewhere if self.others else None,
             )
             notes = (*notes, *further)
-        # What steps weigh clauses by, and rerankers the words of a question that asks for nothing but limits.
+        # Look up the frequencies that steps weigh clauses by, and rerankers the words of a query that consists of
+        # filters.
         forms = chain.from_iterable(query.languages.forms.values())
         more = () if query.semantic_text else analyzer.terms(query.text)
         frequencies([*chain.from_iterable((*query.variants, *forms)), *more])
@@ -288,13 +293,12 @@ class Searcher:
         return plan
 
     def variant_notes(self, parsed: Plan, hits: Sequence[Hit]) -> Iterator[Notice]:
-        """Yield notes on the variants that were searched, as hits that the caller may read spell them."""
+        """Yield notices on the searched variants, spelled as in hits that the caller may read."""
         return variant_notes(parsed.variants, lambda clause: self._spelling(clause, hits))
 
     def _spelling(self, clause: Clause, hits: Sequence[Hit]) -> str:
-        """Return terms as the first hit that has them spells them, else as another passage that may be read does."""
-        # Nearly all words begin with their stem but for a letter or two; a passage without that is not read word by
-        # word.
+        """Return terms as spelled in the first hit that contains them, else in another passage the caller may read."""
+        # Nearly all words begin with their stem, except for a letter or two; passages without that prefix are skipped.
         start = clause[0][: max(1, len(clause[0]) - 2)]
         for hit in hits:
             if start in hit.text.lower() and (spelling := self._spelling_in(hit, clause)):
@@ -306,7 +310,7 @@ class Searcher:
         return " ".join(clause)
 
     def _spelling_in(self, hit: Hit, clause: Clause) -> str:
-        """Return terms as a passage, its headings or its title spell them; empty where they do not."""
+        """Return terms as spelled in a passage, its headings or its title, or an empty string."""
         analyzer = self.analyzer.of(hit.language)
         for text in (hit.text, hit.heading_path, hit.title):
             if spelling := spelling_of(clause, text, analyzer):
@@ -314,7 +318,7 @@ class Searcher:
         return ""
 
     def _frequencies_elsewhere(self, terms: Sequence[str]) -> Mapping[str, int]:
-        """Return the frequencies of those terms that occur in another store that is searched for the same question."""
+        """Return the frequencies of terms that occur in another store searched with the same query."""
         found: dict[str, int] = {}
         for store in self.others:
             found.update(store.lexical.document_frequencies(terms))
@@ -330,7 +334,7 @@ class Searcher:
         *,
         is_part: bool,
     ) -> Query:
-        """Return a question, analyzed, with the authors, venues and years that it names; a part of one names nobody."""
+        """Return the analyzed query with the authors, venues and years that it names, unless it is a part of one."""
         names = self.credits_in(text, analyzer) if has_works and not is_part else None
         rest = names.rest if names else text
         facets = self.view.facets if self.view.is_part else (*self.view.facets, COLLECTION)
@@ -344,20 +348,20 @@ class Searcher:
         return with_credits(query, names, self.store, text)
 
     def credits_in(self, text: str, analyzer: Analyzer | None = None) -> CreditsRead | None:
-        """Return the authors, venues and years of works that a question names; None for none."""
+        """Return the authors, venues and years of works that a query names, or None."""
         from rifflux.retrieve.query.credits import read_credits
 
         found = read_credits(self._vocabulary(analyzer), text)
         return found if found.credits else None
 
     def with_spellings(self, filter: Filter, analyzer: Analyzer | None = None) -> Filter:
-        """Return a filter whose authors and venues are as works spell them."""
+        """Return a filter with its authors and venues in the spellings of the works."""
         from rifflux.retrieve.query.credited import in_any_spelling
 
         return in_any_spelling(self._vocabulary(analyzer), filter)
 
     def _vocabulary(self, analyzer: Analyzer | None) -> CreditVocabulary:
-        """Return the names that works have, as far as the caller may know them."""
+        """Return the names in works that may be disclosed to the caller."""
         from rifflux.retrieve.query.mentions import CreditVocabulary
 
         counts = self.store.lexical.document_frequencies
@@ -366,7 +370,7 @@ class Searcher:
         )
 
     def plan(self, parsed: Plan, top_k: int, options: SearchOptions | None = None) -> Plan:
-        """Return the search for a parsed question, ready to run; a hybrid one by default."""
+        """Return the executable plan for a parsed query; a hybrid search by default."""
         view = self.view
         profile = self.profile
         options = options or SearchOptions(HYBRID, profile.fusion)
@@ -419,7 +423,7 @@ class Searcher:
             search=search,
             weights=profile.weights,
             stages=stages_of(Search(view, self.analyzer, parsed, options, is_lifted)),
-            # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
+            # A hybrid search remains one with a channel missing: its fusion still gives the score.
             fuse=options.fuse,
             evidence=IndexFacts(parsed, self.store, None if parsed.execution.vector is None else view.scale),
             trace=trace,
@@ -428,18 +432,18 @@ class Searcher:
         )
 
     def _is_phrase(self, phrase: Clause) -> bool:
-        """Return True if the index holds terms side by side."""
+        """Return True if terms are adjacent somewhere in the index."""
         return len(self.store.lexical.match(Query("", required=(phrase,)), 1, self.profile.weights)) > 0
 
     def hybrid_plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
-        """Return a hybrid search ready to run, with its stages apart: for measuring and tuning them."""
+        """Return an executable plan of a hybrid search, for measuring and tuning its stages."""
         checked_query(query)
         limits = checked_filter(filter)
         searcher = self.scoped_to((*limits.collections, *collections_in(query)))
         return searcher.plan(searcher.parse(query, limits), top_k)
 
     def classify(self, query: str) -> Understanding:
-        """Classify a question for this index as one identifier, mixed or conceptual, with the reasons."""
+        """Classify a query for this index as one identifier, mixed or conceptual, with the reasons."""
         checked_query(query)
         totals = self.store.totals()
         analyzer, others = self._analyzers(query, totals.languages)
@@ -448,7 +452,7 @@ class Searcher:
         return classify(read, analyzer, self.store.lexical.document_frequencies, totals.chunks, self._is_phrase)
 
     def _analyzers(self, text: str, languages: Sequence[str]) -> tuple[Analyzer, Sequence[Analyzer]]:
-        """Return the analyzer to read a question with, and those of the other languages of the content."""
+        """Return the analyzer to read a query with, and those of the other languages of the content."""
         if len(languages) == 1:
             return self.analyzer.of(languages[0]), ()
         from rifflux.retrieve.query.languages import of_question
@@ -458,7 +462,7 @@ class Searcher:
         return chosen, [each for each in analyzers if each is not chosen]
 
     def _reranker(self, choice: str | Rerank, top: int | None) -> Rerank | None:
-        """Return the chosen reranker; cached, because its model and its memory serve the next search too."""
+        """Return the chosen reranker; cached, because its model and its cache serve later searches too."""
         if choice == NO_RERANKER:
             return None
         from rifflux.retrieve.steps.rerank import reranker_of
@@ -474,10 +478,10 @@ class Searcher:
         return found
 
     def _is_shortcut(self, parsed: Plan) -> bool:
-        """Return True for a question that is one identifier or name, and nothing else, if the index holds it.
+        """Return True for a query that is a single identifier or name found in the index.
 
-        It may hold another spelling of it. Words then find all that there is; meaning could only add what is unlike.
-        A word that is merely rare is no name: what a passage says in other words is found by meaning.
+        The index may contain another spelling of it. Words then find everything that exists; meaning could only add
+        dissimilar hits. A merely rare word is not a name: passages may express it in other words, which meaning finds.
         """
         query = parsed.query
         understanding = query.understanding
@@ -493,7 +497,7 @@ class Searcher:
         return bool(terms) and is_known and (not understanding.names or self._is_called(query, terms))
 
     def _is_called(self, query: Query, terms: Clause) -> bool:
-        """Return True if a document that the words of a question find is called by these terms, and nothing else."""
+        """Return True if a document found by the query's words has a title or alias of exactly these terms."""
         found = self.store.lexical.match(query, CALLED, self.profile.weights)
         for names in self.store.catalog.facts(found.ids).values():
             if names.language:
@@ -505,7 +509,7 @@ class Searcher:
         return False
 
     def _with_vector(self, parsed: Plan) -> tuple[Plan, list[Notice]]:
-        """Return the plan with the vector of its question, and why there is none or not one for every chunk."""
+        """Return the plan with the query's vector, and notices on missing vectors of the query or chunks."""
         execution = parsed.execution
         known = execution.statistics
         if not known or not known.embedded_chunks:
@@ -535,10 +539,10 @@ class Searcher:
 
     @takes(WhyRequest)
     def why(self, request: WhyRequest) -> Verdict:
-        """Tell why a document is among the `top_k` hits of a search, or which stage lost it and what would help.
+        """Explain why a document is or is not among the `top_k` hits of a search, and what would change that.
 
-        `document` is a key, path, absolute path or identifier, of which the best chunk is judged, or the id of one
-        chunk. The rest is as in `search`. Raises `NotFound` for an unknown document.
+        `document` is a key, path, absolute path or identifier, whose best chunk is explained, or the id of a chunk. The
+        rest is as in `search`. Raises `NotFound` for an unknown document.
         """
         from rifflux.retrieve.explain.inquiry import Inquiry
         from rifflux.retrieve.query.reading import as_typed
@@ -566,7 +570,7 @@ class Searcher:
         return replace(verdict, hit=hit if verdict.hit else None, namespace=parted(verdict.namespace)[0])
 
 
-# The stages of a search, each made where it acts; a new idea is a new case here
+# The stages of a search; a new step is a new case here
 
 
 def stages_of(search: Search) -> tuple[Stage, ...]:
@@ -584,7 +588,7 @@ def stages_of(search: Search) -> tuple[Stage, ...]:
             phase = Phase.PAGE
         else:
             for stage in _stages(search, name) if isinstance(name, str) else [name]:
-                # What a step did need not be done again while nothing else changed the table.
+                # A step need not be repeated while nothing else changed the table.
                 if stage.step != done:
                     stages.append(replace(stage, phase=phase))
                 done = stage.step
@@ -592,7 +596,7 @@ def stages_of(search: Search) -> tuple[Stage, ...]:
 
 
 def _stages(search: Search, name: str) -> Sequence[Stage]:
-    """Return the stages of this name; none where they do not act. What few searches need is imported for them."""
+    """Return the stages with a name, or none if they do not apply. Rarely used modules are imported on demand."""
     options = search.options
     query = search.plan.query
     match name:
@@ -621,7 +625,7 @@ def _stages(search: Search, name: str) -> Sequence[Stage]:
             reranked = Stage(RERANK, options.reranker, top=options.reranker.top)
             if not _stages(search, "credits"):
                 return [reranked]
-            # A reranker knows nothing of credits.
+            # A reranker does not use credits.
             from rifflux.retrieve.steps.credits import STAGE, credits_first
 
             return [reranked, *_stages(search, "prefix rank"), Stage(STAGE, credits_first)]
@@ -636,17 +640,17 @@ def _stages(search: Search, name: str) -> Sequence[Stage]:
         case "licenses":
             return [Stage("licenses", Licenses(search.view), timed=False)]
     if name not in STAGES:
-        raise InvalidArgument(f"no stage {name!r}; choose from {', '.join(STAGES)}")
+        raise InvalidArgument(f"unknown stage {name!r}; choose from {', '.join(STAGES)}")
     return ()
 
 
 def _has_code(plan: Plan, table: Candidates) -> bool:
-    """Return True if there is source code among the best of any channel."""
+    """Return True if the best candidates of any channel include source code."""
     return "code" in plan.evidence.kinds(pool_of(table.rankings, LOOKED_AT))
 
 
 def relevance(search: Search) -> Sequence[Stage]:
-    """Rate the hits of the page: by words alone, by the calibration of the model, or by the scale of its cosines."""
+    """Return the stages that compute relevance: by words, by the model's calibration, or by its cosine scale."""
     view = search.view
     if search.plan.execution.vector is None:
         rate = Relevance(search.analyzer)
@@ -665,7 +669,7 @@ def relevance(search: Search) -> Sequence[Stage]:
 
 @dataclass(frozen=True, slots=True)
 class Licenses:
-    """Drops hits that the caller may not know to match, and redacts what no license opens."""
+    """Drops hits whose match may not be disclosed to the caller, and redacts texts that no license opens."""
 
     view: IndexView
 
@@ -675,7 +679,7 @@ class Licenses:
         return replace(table, passages=tuple(self.view.redacted_hits(table.passages, with_lines=True)))
 
     def disclosable(self, plan: Plan, table: Candidates) -> Candidates:
-        """Drop works of which the caller may not know that their authors, venue or year are those in the question."""
+        """Drop works whose authors, venue or year are in the query but may not be disclosed to the caller."""
         query = plan.query
         fields = {credit.role for credit in query.credits} | (_FACTS & query.filter.metadata.keys())
         if not fields or not table.passages:
@@ -685,21 +689,21 @@ class Licenses:
         return table if len(rows) == len(table) else table.take(rows)
 
 
-# Conditions of a filter that left nothing: a misspelt one finds nothing, and should say so
+# Conditions of a filter that exclude everything: a misspelt one finds nothing, and a notice should say so
 
 
 def unmatched(filter: Filter, passes: Callable[[Filter], bool]) -> tuple[Notice, ...]:
-    """Return notes on the conditions that no document meets, or on all of them if none meets all."""
+    """Return notices on conditions that no document meets, or one notice if only their combination fails."""
     if not filter or passes(filter):
         return ()
     conditions = [wanted for wanted, alone in _conditions(filter) if not passes(alone)]
     if not conditions:
-        return (Notice("filter.unmatched", "nothing meets all of what it is narrowed to"),)
+        return (Notice("filter.unmatched", "no document meets all conditions of the filter"),)
     return tuple(Notice("filter.unmatched", f"nothing {each}", data={"condition": each}) for each in conditions)
 
 
 def _conditions(filter: Filter) -> Iterator[tuple[str, Filter]]:
-    """Yield each condition in words, with a filter of it alone."""
+    """Yield a description of each condition, with a filter of it alone."""
     yield from ((f"has a path like {each!r}", Filter(paths=(each,))) for each in filter.paths)
     if filter.folders:
         yield "is in a folder that was named", Filter(folders=filter.folders)
@@ -714,7 +718,7 @@ def _conditions(filter: Filter) -> Iterator[tuple[str, Filter]]:
 
 
 def _spelled(value: Any) -> str:
-    """Return a value, or its alternatives, each in one way: a number may stand there as text too."""
+    """Return a value, or its distinct alternatives as text: a number may also occur as text."""
     several = isinstance(value, Sequence) and not isinstance(value, str)
     values: Mapping[str, None] = dict.fromkeys(map(str, value if several else [value]))
     return " or ".join(values)

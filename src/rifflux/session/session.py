@@ -1,4 +1,4 @@
-"""What an open index shares, and the views of it: a user's, a part's, through another profile, behind a guard."""
+"""The shared state of an open index, and its views: of a user, of a part, with another profile, or with a guard."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rifflux.service.usage import Ledger
     from rifflux.session.license_policy import LicensePolicy
 
-#: Kinds whose text is that of their file, line by line: a record or a web page is not.
+#: Kinds whose text is that of their file, line by line, unlike records and web pages.
 _LINED = frozenset({"code", "markdown", "rst", "table", "text"})
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -42,9 +42,9 @@ Part = TypeVar("Part")
 
 @dataclass
 class ValueCache:
-    """Cache values by key, the least recently used of more than `most` forgotten. Safe to share between threads.
+    """A cache of values by key that evicts the least recently used beyond `most`. Safe to share between threads.
 
-    Threads that ask for one key wait for the first of them to make its value; other keys are not held up.
+    Threads that request the same key wait for the first of them to create its value; other keys are not blocked.
     """
 
     most: int = 1024
@@ -52,7 +52,7 @@ class ValueCache:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __call__(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of a key, made when first needed. An error of `make` is not cached."""
+        """Return the value of a key, created when first needed. An error of `make` is not cached."""
         with self._lock:
             once = self._made.setdefault(key, _Once())
             self._made.move_to_end(key)
@@ -68,19 +68,19 @@ class ValueCache:
 
 @dataclass(frozen=True, slots=True)
 class _Once:
-    """One value, made by the first thread that needs it."""
+    """A value created by the first thread that needs it."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     value: list[Any] = field(default_factory=list)
 
 
 class Session:
-    """What one open index shares: its store, models, caches and workers. Safe to share between threads.
+    """The shared state of an open index: store, models, caches and workers. Safe to share between threads.
 
-    `load` gives the embedder of the moment. `reranking` says where the models of rerankers are, `synonyms` which words
-    stand for each other; `limits` are those of calls of models, `chat` writes answers. `now` is the clock, in seconds
-    since 1970. `reader_limits` are those of reading a file.
-    `language` is that of what is added and has none of its own, empty for that of the index.
+    `load` returns the current embedder. `reranking` configures the models of rerankers, `synonyms` are the synonym
+    rules; `limits` are those of model calls, and `chat` writes answers. `now` is the clock, in seconds since 1970.
+    `reader_limits` are those of reading a file. `language` is the default language of new content, empty for the
+    index's.
     """
 
     def __init__(
@@ -114,19 +114,19 @@ class Session:
 
     @property
     def has_llm(self) -> bool:
-        """Return whether the settings name a chat model that can rerank."""
+        """Return True if the settings name a chat model for reranking."""
         return bool(self.reranking and self.reranking.llm_url and self.reranking.llm_model)
 
     @cached_property
     def guard(self) -> Guard:
-        """Return the guard of every call of a model."""
+        """Return the guard of all model calls."""
         from rifflux.models.guarded import Guard
 
         return Guard(self.limits.question_s)
 
     @cached_property
     def ledger(self) -> Ledger:
-        """Return what keeps the cost of calls of models."""
+        """Return the ledger of the cost of model calls."""
         from rifflux.service.usage import Ledger
 
         registry = self.store.registry
@@ -134,19 +134,19 @@ class Session:
         return Ledger(registry, self.limits.prices, budget, read_only=registry.read_only, now=self.now)
 
     def close(self) -> None:
-        """Write what is still to be recorded; nothing is recorded after that."""
+        """Write the pending ledger entries; nothing is recorded afterwards."""
         if "ledger" in vars(self):
             self.ledger.close()
 
     @cached_property
     def workers(self) -> Workers:
-        """Return the threads of stages that may hang; made when first needed, for a search by words needs none."""
+        """Return the threads for stages that may hang, created on demand: a search by words needs none."""
         from rifflux.models.workers import Workers
 
         return Workers()
 
     def declare_facets(self, user: str, profile: Profile, names: tuple[str, ...]) -> None:
-        """Give a profile other facets, in all views of a user; those of nobody are everybody's."""
+        """Set the facets of a profile in all views of a user; those without a user apply to every user."""
         with self._lock:
             known = self.facets.get((user, profile.name), _Facets(frozenset(), ()))
             self.facets[user, profile.name] = _Facets(known.former | {profile.facets, names}, names)
@@ -154,9 +154,9 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """The limits of calls of models: seconds for a question, and what each user may spend in a month (0: any amount).
+    """The limits of model calls: seconds per query, and the monthly budget of each user (0: unlimited).
 
-    `prices` are those of a million tokens, by the name of the model.
+    `prices` are per million tokens, by model name.
     """
 
     question_s: float = 2.0
@@ -166,7 +166,7 @@ class CallLimits:
 
 @dataclass(frozen=True, slots=True)
 class _Facets:
-    """The facets of a profile: those that it had, and those that it has now."""
+    """The facets of a profile: former ones and the current ones."""
 
     former: frozenset[tuple[str, ...]]
     now: tuple[str, ...]
@@ -174,12 +174,12 @@ class _Facets:
 
 @dataclass(frozen=True)
 class IndexView:
-    """A session with the owner's part of its store, and the profile that a caller sees it through.
+    """A view of a session: an owner's part of its store, and the profile of the caller.
 
-    `stopped` receives calls of models that came to nothing, `payer` pays for calls instead of the user, and `load`
-    gives another embedder, already guarded. `user` is whose view it is, empty for nobody's in particular; an
-    `administrator` has besides what is nobody's. `store` is what is written to; what is read besides is found by
-    `reading`, which tells by `labels` what the caller calls each owner, and which of them are `mine`.
+    `stopped` receives failed model calls, `payer` pays for calls instead of the user, and `load` returns another
+    embedder, already guarded. `user` is the user of the view, empty for none; an `administrator` also has documents
+    without an owner. `store` is written to; the stores to read from are found by `reading`, which sets `labels`, the
+    caller's name of each owner's collection, and `mine`, the caller's own owners.
     """
 
     session: Session
@@ -195,29 +195,30 @@ class IndexView:
     is_part: bool = False
 
     def of(self, scope: Scope) -> IndexView:
-        """Return one user's view. Raises `OutOfScope` from the view of another."""
+        """Return the view of a scope's user. Raises `OutOfScope` from another user's view."""
         if not isinstance(scope, Scope):
-            raise InvalidArgument(f"a scope is needed, such as Scope('ann'), not {scope!r}")
+            raise InvalidArgument(f"scope must be a Scope, such as Scope('ann'), not {scope!r}")
         user = scope.user_id
         administrator = scope.administrator
         if self.user and administrator and not self.administrator:
-            raise OutOfScope(f"{user!r} is no administrator here: take such a scope from the index that was opened")
+            raise OutOfScope(f"{user!r} is not an administrator here: open the index without a scope for that")
         return replace(self, store=self.store.of(user), user=user, administrator=administrator)
 
     def part(self, name: str, profile: Profile) -> IndexView:
-        """Return the view of a part of this name, with statistics of its own."""
+        """Return the view of a named part, with statistics of its own."""
         profile = replace(profile, language=self.profile.language)
         return replace(self, store=self.store.part(name), profile=profile, is_part=True)
 
     @property
     def rights(self) -> Rights:
-        """Return what the caller may see, change and share."""
+        """Return the caller's rights to see, change and share collections."""
         return Rights(self.session.store.registry, self.user, self.administrator, self.session.now)
 
     def reading(self, collections: Sequence[str] = ()) -> IndexView:
-        """Return a read-only view of all that the caller may read, or of some collections.
+        """Return a read-only view of all documents that the caller may read, or of some collections.
 
-        A part, such as a user's messages, is in no collection. Raises `NotFound` for a collection that is not seen.
+        A part, such as a user's messages, is in no collection. Raises `NotFound` for a collection that the caller
+        cannot see.
         """
         if self.is_part or (self.labels and not collections):
             return self
@@ -228,14 +229,14 @@ class IndexView:
         return replace(self, store=store, labels=labels, mine=frozenset(mine))
 
     def writing(self, collection: str = "", *, create: bool = False) -> IndexView:
-        """Return the view that writes to a collection, the caller's library without a name. See `Rights.writable`."""
+        """Return the view that writes to a collection, by default the caller's library. See `Rights.writable`."""
         if not collection:
             return self
         return replace(self, store=self.session.store.of(self.rights.writable(collection, create=create).owner))
 
     @property
     def nothing(self) -> Notice | None:
-        """Return why nothing can be found in a view that holds nothing; None for a part."""
+        """Return a notice on why an empty view is empty, or None for a part."""
         if self.is_part:
             return None
         if not self.user:
@@ -244,9 +245,9 @@ class IndexView:
         return Notice("scope.empty", text, Cure.GIVE, {"user": self.user})
 
     def language_of(self, *chosen: str) -> str:
-        """Return the first of some languages that is named, else that of additions; empty for that of the index.
+        """Return the first language given, else the default for new content; empty for the index's language.
 
-        Raises `InvalidArgument` for one that is unknown.
+        Raises `InvalidArgument` for an unknown language.
         """
         from rifflux.text.analyzer import checked_language
 
@@ -256,18 +257,18 @@ class IndexView:
         return found
 
     def owns(self, owner: str) -> bool:
-        """Return True if what this owner has is the caller's own, and not shared by another."""
+        """Return True if an owner's documents are the caller's own rather than shared by another user."""
         return not self.labels or owner in self.mine
 
     def visible_roots(self, roots: Iterable[str]) -> tuple[str, ...]:
-        """Return roots as the caller may see them: those of others by the names of their folders alone."""
+        """Return roots as the caller may see them: others' roots by folder name alone."""
         if all(self.owns(each) for each in self.labels):
             return tuple(roots)
         own = {root for owner in self.mine for root in self.session.store.of(owner).catalog.roots()}
         return tuple(dict.fromkeys(visible_namespace(root, owned=root in own) for root in roots))
 
     def redacted_hits(self, hits: Sequence[Hit], *, with_lines: bool = False) -> list[Hit]:
-        """Return hits as the caller may see them, each with the name of its collection, and the lines that it is on."""
+        """Return hits as the caller may see them, each with its collection and optionally its lines."""
         found = self.visible.hits(hits)
         lines = lines_of(self.store, found) if with_lines else {}
         if not lines and not self.labels:
@@ -275,7 +276,7 @@ class IndexView:
         return [self.labelled(hit, lines.get(row)) for row, hit in enumerate(found)]
 
     def labelled(self, hit: Hit, lines: Lines | None = None) -> Hit:
-        """Return a hit with the name of its collection, and these lines."""
+        """Return a hit with the name of its collection and the given lines."""
         owner = self.store.owner if hit.owner is None else hit.owner
         label = self.labels.get(owner, "")
         if label:
@@ -286,12 +287,12 @@ class IndexView:
 
     @property
     def visible(self) -> LicensePolicy:
-        """Return the license policy for the caller, with the decisions of the index as they are now."""
+        """Return the license policy for the caller, with the current policies of the index."""
         return self.profile.visible.of(self.store, self.mine if self.labels else frozenset(self.store.owners))
 
     @property
     def scope(self) -> Scope | None:
-        """Return the scope of that user, None where there is none."""
+        """Return the scope of the view's user, or None without one."""
         if self.user:
             return Scope(self.user, self.administrator)
         return None
@@ -305,7 +306,7 @@ class IndexView:
 
     @property
     def embedder(self) -> GuardedEmbedder:
-        """Return the embedder, loaded when first needed; another one after a switch of the index to its model."""
+        """Return the embedder, loaded on demand; it changes when the index is switched to another model."""
         if self.load:
             return self.load()
         from rifflux.models.guarded import GuardedEmbedder
@@ -313,7 +314,7 @@ class IndexView:
         return GuardedEmbedder(self.session.load(), self.calls)
 
     def question_vector(self, text: str, deadline: float | None) -> tuple[Vectors, str]:
-        """Return the vector of a question, and the fingerprint of the model it is by. Raises `ModelMismatch`."""
+        """Return a query's vector and the fingerprint of its model. Raises `ModelMismatch` and `ModelError`."""
         semantic = self.store.semantic
         known = semantic.model()
         embedder = self.embedder
@@ -324,7 +325,7 @@ class IndexView:
 
             other = info_of(embedder, known.dimension).public_spec
             raise ModelMismatch(
-                f"the vectors of the index are of the model {known.public_spec}, not of {other}, which was chosen",
+                f"the vectors of the index are by the model {known.public_spec}, not by the chosen {other}",
                 cure=Cure.SWITCH_MODEL,
                 model=other,
             )
@@ -333,7 +334,7 @@ class IndexView:
 
     @property
     def embedding_once(self) -> IndexView:
-        """Return this view for the parts of one question: each text is embedded once, and none after a failure."""
+        """Return this view for the parts of one query: each text is embedded once, and none after a failure."""
         from rifflux.models.guarded import CachingEmbedder
 
         made: list[CachingEmbedder] = []
@@ -348,7 +349,7 @@ class IndexView:
 
     @property
     def outdated(self) -> list[Notice]:
-        """Return a notice if another revision of the analyzer made the stored terms."""
+        """Return a notice if another revision of the analyzer created the stored terms."""
         revision = self.profile.analyzer.revision
         if revision == 1 or int(self.store.registry.policy(REVISION) or 1) == revision:
             return []
@@ -359,7 +360,7 @@ class IndexView:
     def facets(self) -> tuple[str, ...]:
         """Return the metadata fields that queries may name as `field:value`.
 
-        They are the profile's, or those that the user, or else nobody in particular, declared since it was made.
+        They are the profile's, or those that the user declared since, or those declared without a user.
         """
         for owner in (self.user, ""):
             declared = self.session.facets.get((owner, self.profile.name))
@@ -369,14 +370,14 @@ class IndexView:
 
     @property
     def freshness(self) -> Freshness | None:
-        """Return how far the index may be behind its files, by the latest look at some of them."""
+        """Return how far the index may lag behind its files, by the latest check of some of them."""
         found = self.sampler.latest()
         if found and found.missing_roots:
             return replace(found, missing_roots=self.visible_roots(found.missing_roots))
         return found
 
     def freshness_now(self) -> Freshness:
-        """Return how far the index may be behind its files, by a look at many of them."""
+        """Return how far the index may lag behind its files, by checking many of them now."""
         found = self.sampler.now()
         return replace(found, missing_roots=self.visible_roots(found.missing_roots))
 
@@ -387,7 +388,7 @@ class IndexView:
 
     @property
     def resources(self) -> Resources:
-        """Return the parts of this view that rerankers use."""
+        """Return the resources of this view for rerankers."""
         from rifflux.retrieve.steps.rerank import RerankSettings, Resources
 
         settings = self.session.reranking or RerankSettings()
@@ -402,20 +403,20 @@ class IndexView:
 
     @property
     def calibration(self) -> Calibration | None:
-        """Return the calibration that is stored with the model of the moment; read once for each."""
+        """Return the calibration stored with the current model, cached per model."""
         embedder = self.session.load()
         return self.session.models(("calibration", embedder.fingerprint), partial(calibration_of, embedder))
 
     @property
     def scale(self) -> VectorScale | None:
-        """Return the scale of the owner's vectors, None where nothing is known; read once for each state of them."""
+        """Return the scale of the owner's vectors, or None if unknown; cached until they change."""
         from rifflux.session.vectors import ScaleCache
 
         cache = self.session.cache(("scale", self.store.owner), partial(ScaleCache, self.store))
         return cache(self.session.load)
 
     def cached(self, name: Hashable, make: Callable[[], T]) -> T:
-        """Return what is made once for this user, guard and profile, such as a reranker's state."""
+        """Return a value cached for this user, guard and profile, such as a reranker with its cache."""
         profile = self.profile
         weights = tuple(sorted(profile.tuning.features.items()))
         key = (name, self.calls, profile.language, profile.mathematics, weights)
@@ -429,16 +430,16 @@ class IndexView:
         return Preparer(self.profile.analyzer, self.profile.chunker, self.embedder.count_tokens, self.store.owner)
 
     def again_if_switched(self, work: Callable[[], T]) -> T:
-        """Run work that needs the index's model, and again if the index was switched to another model meanwhile."""
+        """Run work that needs the index's model, and repeat it if the index was switched to another model meanwhile."""
         try:
             return work()
         except ModelMismatch:
-            # One that was chosen does not fit the second time either.
+            # A model chosen by the caller does not fit the second time either.
             return work()
 
 
 class Viewing(Protocol):
-    """Holds a view of an index."""
+    """An object with a view of an index."""
 
     _view: IndexView
 
@@ -446,7 +447,7 @@ class Viewing(Protocol):
 def delegated(
     part: Callable[[IndexView], Part], method: Callable[Concatenate[Part, P], R]
 ) -> Callable[Concatenate[Viewing, P], R]:
-    """Return a method that calls one of a part of the view, with its signature and its documentation."""
+    """Return a method that delegates to a part of the view, with that method's signature and documentation."""
 
     @wraps(method)
     def call(self: Viewing, /, *arguments: P.args, **named: P.kwargs) -> R:
@@ -455,11 +456,11 @@ def delegated(
     return call
 
 
-# The lines that hits are on, of what is text on the disk too
+# The lines of hits whose text is also a file's
 
 
 def lines_of(store: Store, hits: Sequence[Hit]) -> dict[int, Lines]:
-    """Return the lines of those hits that have any, by their positions."""
+    """Return the lines of the hits that have any, by position."""
     spans: dict[tuple[str, str], list[Span]] = {}
     rows: list[int] = []
     for row, hit in enumerate(hits):

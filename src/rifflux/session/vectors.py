@@ -1,4 +1,4 @@
-"""The vectors of an index: the model that makes them, whether it is still the same, and what they are like."""
+"""The vectors of an index: the model that makes them, whether it is unchanged, and their scale."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ if TYPE_CHECKING:
     from rifflux.models.guarded import GuardedEmbedder
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
-#: The setting that holds what was read.
+#: The setting that stores the reading of the vectors.
 SETTING = "vectors"
-#: From so many passages with a vector on, and for at most so many of them, words are asked for their like.
+#: The minimum number of vectors for measuring agreement, and the maximum number of passages sampled for it.
 ENOUGH = 64
 ASKED = 128
-#: Passages that words find for one, those of its own document left out, and how far they are read for that.
+#: The number of passages found by words per sampled passage, excluding its own document, and the depth searched for
+#: them.
 FOUND = 10
 READ = 20
-#: It is read again when there are more or fewer vectors by this factor.
+#: The reading is repeated when the number of vectors has changed by this factor.
 CHANGED = 1.25
-#: The text, of words that any model knows.
+#: The probe text, of words that any model knows.
 PROBE = "A heron stands in the river at dawn and waits for fish."
-#: The setting that holds the vectors of the probe, by the fingerprint of the model.
+#: The setting that stores the vectors of the probe, by the fingerprint of the model.
 PROBES = "probe"
-#: The least cosine of one model with itself. Rounding and other hardware leave it near 1; vectors of two models have
-#: nothing to do with each other, and a model that was trained further is not worth a comparison below this.
+#: The minimum cosine of a model with itself. Rounding and other hardware leave it near 1; vectors of two models are
+#: unrelated, and those of a model trained further are not comparable below this.
 SAME = 0.9
 _SENTENCE = re.compile(r"\s*(.{30,300}?[.!?])(?:\s|$)", re.DOTALL)
 _NO_WORD = re.compile(r"[\W_]+")
@@ -48,15 +49,15 @@ _NO_WORD = re.compile(r"[\W_]+")
 
 @dataclass
 class CurrentEmbedder:
-    """Gives the embedder, loaded when first needed. Safe to share between threads.
+    """Returns the current embedder, loaded on demand. Safe to share between threads.
 
-    Without a choice it follows the store: when another process switches the index to another model, that one is
-    loaded. One that was chosen stays, and does not fit then.
+    Without a choice it follows the store: when another process switches the index to another model, that one is loaded.
+    A chosen model stays, and then no longer fits.
 
-    `base_url` and `api_key` are the address and the key of the endpoint that models named `openai:NAME` are behind. The
-    key is sent nowhere else: an index may come from somebody else, and names the address of its model itself.
-    `query_prefix` and `document_prefix` are those of a chosen model behind an endpoint. Without them, a model that made
-    the vectors of the index keeps the prefixes that it made them with.
+    `base_url` and `api_key` are the address and the key of the endpoint of models named `openai:NAME`. The key is sent
+    nowhere else: an index may come from somebody else, and contains the address of its model. `query_prefix` and
+    `document_prefix` are those of a chosen model behind an endpoint. Without them, the model of the index's vectors
+    uses the prefixes that were recorded with it.
     """
 
     store: Store
@@ -71,9 +72,9 @@ class CurrentEmbedder:
     _loaded_for: str | None = field(default=None, init=False, repr=False)
 
     def __call__(self) -> Embedder:
-        """Return the embedder: for a recorded model that cannot be loaded now, one whose calls raise `ModelError`.
+        """Return the embedder; for a recorded model that cannot be loaded, one whose calls raise `ModelError`.
 
-        Raises `ModelError` where the model that was chosen cannot be loaded.
+        Raises `ModelError` if the chosen model cannot be loaded.
         """
         if self.choice is None:
             known = self.store.semantic.model()
@@ -81,7 +82,7 @@ class CurrentEmbedder:
             known = None
         wanted = known.fingerprint if known else None
         with self._lock:
-            # Before the first vectors are stored there is nothing to follow, and what was loaded is what makes them.
+            # Before the first vectors are stored there is nothing to follow, and the loaded model makes them.
             if self._loaded is None or (wanted and self._loaded_for != wanted != self._loaded.fingerprint):
                 try:
                     self._loaded = self._load(known)
@@ -90,7 +91,7 @@ class CurrentEmbedder:
                         raise
                     from rifflux.models.missing import MissingEmbedder
 
-                    # Not cached: the next call finds a model that was put back.
+                    # Not cached: the next call finds a model that was restored.
                     return MissingEmbedder(**asdict(known), error=error)
                 self._loaded_for = wanted
             return self._loaded
@@ -101,14 +102,14 @@ class CurrentEmbedder:
 
         if known and known.backend == CUSTOM:
             raise ModelError(
-                f"the vectors are by {known.name}, a model that a program passed as model=", cure=Cure.SWITCH_MODEL
+                f"the vectors are by {known.name}, a model passed by a program as model=", cure=Cure.SWITCH_MODEL
             )
         if known is None and self.choice is None and (self.base_url or self.api_key):
             raise ModelError("base_url and api_key are set, but no model: set it too, such as openai:NAME")
         if known and not is_loadable(known.spec):
             raise ModelError(
                 f"the model {known.name} is not where it was when it made the vectors",
-                cause=f"{known.spec} is no model",
+                cause=f"{known.spec} is not a model",
                 cure=Cure.SWITCH_MODEL,
             )
         key = self.api_key
@@ -129,14 +130,14 @@ class CurrentEmbedder:
         return self._with_prefixes(found)
 
     def _is_of_endpoint(self, spec: str) -> bool:
-        """Return True if a model, or each part of a joined one, that names an address names that of the endpoint."""
+        """Return True if all addresses in a model's spec are that of the configured endpoint."""
         from rifflux.models.loading import parts_of
 
         addresses = {part.partition("#")[0].rstrip("/") for part in parts_of(spec) if "://" in part}
         return addresses <= {(self.base_url or "").rstrip("/")}
 
     def _with_prefixes(self, chosen: Embedder) -> Embedder:
-        """Return a model behind an endpoint with the prefixes that the vectors of the index were made with."""
+        """Return a model behind an endpoint with the prefixes recorded for the index's vectors."""
         if chosen.backend != "http":
             return chosen
         from rifflux.models.http import HttpEmbedder
@@ -148,27 +149,27 @@ class CurrentEmbedder:
 
 
 def info_of(model: Embedder, dimension: int | None = None) -> ModelInfo:
-    """Return the facts of an embedder that an index records; without a dimension, its server is called for one."""
+    """Return the record of an embedder for an index; without a dimension, its server is called for one."""
     spec = getattr(model, "spec", model.name)
     return ModelInfo(model.name, model.backend, dimension or model.dimension, model.fingerprint, spec)
 
 
-# The probe of a model: what it gave for one text when its first vectors were stored, to compare with what it gives. A
-# fingerprint has the weights of a model that runs here. Of one behind an endpoint, or of a program's own, it has the
-# name, and another model may come under that.
+# The probe of a model: its vector of one text when its first vectors were stored, compared with its vector now. For a
+# local model, the fingerprint includes the weights. For one behind an endpoint or provided by a program, it is only the
+# name, under which another model may appear.
 
 
 class Replaced(ModelError):
-    """A model has the name of another one."""
+    """Raised when another model has taken a recorded model's name."""
 
 
 def confirm(
     store: Store, confirmed: set[str], embedder: GuardedEmbedder, is_needed: Callable[[], bool] = lambda: True
 ) -> None:
-    """Check that a model gives the vectors it gave, unless it is `confirmed`; one without a probe gets one now.
+    """Check that a model still gives the recorded vector of the probe, unless it is `confirmed`; record a missing one.
 
-    Raises `Replaced` where it does not, and `ModelError` where it does not answer: it is asked again the next time.
-    One that is not needed, for no text waits for it, is not waited for, and need not answer.
+    Raises `Replaced` if it does not, and `ModelError` if it does not answer, in which case the next call tries again. A
+    model that is not needed, because no text waits for it, is not waited for and need not answer.
     """
     from rifflux.models.guarded import runs_here
 
@@ -194,9 +195,9 @@ def _compare(store: Store, embedder: GuardedEmbedder) -> None:
 
 
 def change_of(store: Store, embedder: GuardedEmbedder) -> str:
-    """Return how a model differs from the one whose vectors are stored under its name; empty if it is the same.
+    """Return how a model differs from the one whose vectors are stored under its name, or an empty string.
 
-    It is asked only if there is a probe to compare with. Raises `ModelError` if it does not answer.
+    It is called only if there is a probe to compare with. Raises `ModelError` if it does not answer.
     """
     former = _probes(store).get(embedder.fingerprint)
     if former is None or not former.any():
@@ -211,9 +212,9 @@ def change_of(store: Store, embedder: GuardedEmbedder) -> str:
 
 
 def keep_probe(store: Store, embedder: GuardedEmbedder) -> None:
-    """Embed the probe with a model and store the vector, in place of an earlier one. Raises `ModelError`.
+    """Embed the probe with a model and store the vector, replacing an earlier one. Raises `ModelError`.
 
-    Probes of models whose vectors are gone are forgotten.
+    Probes of models without vectors are removed.
     """
     from rifflux.models.guarded import runs_here
 
@@ -242,14 +243,15 @@ def _probes(store: Store) -> dict[str, Vectors]:
     }
 
 
-# What the vectors are like, read after embedding, and for each search
+# The scale of the vectors, measured after embedding and used in each search
 
 
 @dataclass(frozen=True, slots=True)
 class VectorReading:
-    """What was read of the vectors of a model when there were so many: see `rifflux.retrieve.scale`.
+    """The measurements of a model's vectors, and their number at the time: see `rifflux.retrieve.scale`.
 
-    `model` is the scale of the model for texts of any kind, None while there are too few to ask an unknown one.
+    `model` is the scale of the model for texts of any kind, or None if it is unknown and there are too few vectors to
+    measure it.
     """
 
     fingerprint: str
@@ -259,9 +261,9 @@ class VectorReading:
 
 
 def stored_reading(store: Store) -> VectorReading | None:
-    """Return what was read of the vectors in use; None if nothing was, or by another version.
+    """Return the measurements of the vectors in use; None if there are none, or if another version stored them.
 
-    Of several owners, it is what was read of each, as far as their vectors agree with words weighed by their number.
+    For several owners, the agreement is the mean of each, weighted by the number of vectors.
     """
     if len(store.owners) > 1:
         return _together([*filter(None, (stored_reading(each) for each in store.members()))])
@@ -278,7 +280,7 @@ def stored_reading(store: Store) -> VectorReading | None:
 
 
 def _together(readings: Sequence[VectorReading]) -> VectorReading | None:
-    """Return what was read of several owners' vectors as one reading."""
+    """Return the combined measurements of several owners' vectors."""
     if not readings:
         return None
     agreeing = [(each.agreement, each.vectors) for each in readings if each.agreement is not None]
@@ -293,13 +295,13 @@ def _together(readings: Sequence[VectorReading]) -> VectorReading | None:
 
 @dataclass
 class ScaleCache:
-    """The scale of an owner's vectors, worked out once for each sample of them. Safe to share between threads."""
+    """The scale of an owner's vectors, cached per sample of them. Safe to share between threads."""
 
     store: Store
     _known: tuple[Vectors, VectorScale | None] | None = None
 
     def __call__(self, load: Callable[[], Embedder]) -> VectorScale | None:
-        """Return the scale; None where nothing is known of the vectors. `load` gives the embedder."""
+        """Return the scale, or None if nothing is known about the vectors. `load` returns the embedder."""
         _, sample = self.store.semantic.sample(SAMPLE)
         known = self._known
         if known and known[0] is sample:
@@ -315,7 +317,7 @@ class ScaleCache:
 
 
 def read_vectors(store: Store, profile: Profile, embedder: Embedder) -> VectorReading | None:
-    """Read an owner's vectors and note it, if that was not done or they are many more or fewer by now."""
+    """Measure an owner's vectors and store the result, unless their number has hardly changed since."""
     count = store.counts()["embedded_chunks"]
     known = stored_reading(store)
     if not count or store.read_only:
@@ -332,14 +334,14 @@ def read_vectors(store: Store, profile: Profile, embedder: Embedder) -> VectorRe
 
 
 def read_all_vectors(store: Store, profile: Profile, embedder: Embedder) -> None:
-    """Read the vectors of all owners in a store; if the model fails, the next run reads them."""
+    """Measure the vectors of all owners in a store; if the model fails, the next run does."""
     with suppress(ModelError):
         for view in store.views():
             read_vectors(view, profile, embedder)
 
 
 def _agreement(store: Store, profile: Profile) -> float | None:
-    """Return how well the vectors agree with words on what is like a passage."""
+    """Return how well the vectors agree with words on passages' similarity, or None."""
     ids, sample = store.semantic.sample(SAMPLE)
     passages = {int(hit.id, 16): hit for hit in _hydrated(store, ids[:ASKED])}
     rankings = {id: _found(store, profile, hit) for id, hit in passages.items()}

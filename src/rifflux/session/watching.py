@@ -17,19 +17,19 @@ from rifflux.session.freshness import note_synced
 from rifflux.session.writing import Indexing, Writer
 from rifflux.types import Failure, IndexReport, together
 
-#: How often to look whether folders vanished or came back, and how long stopping may take. In seconds.
+#: Seconds between checks for vanished or returned folders, and the maximum time to stop.
 LOOK = 0.5
-#: After this many seconds an embedder that failed is tried again.
+#: Seconds before a failed embedder is tried again.
 RETRY = 30.0
 
 
 class _Interrupted(Exception):
-    """Something else is to be done than making vectors."""
+    """Raised to interrupt embedding for other work."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Watched:
-    """What an index holds, and by device and inode what of it is there: a folder for each single file."""
+    """The folders and files to watch, and the device and inode of existing folders, including those of single files."""
 
     folders: tuple[Path, ...]
     files: frozenset[Path]
@@ -38,11 +38,10 @@ class _Watched:
 
 @dataclass
 class Follower:
-    """Follows the files of an index until `stop` is set; iterating gives a report whenever something was done.
+    """Follows the files of an index until `stop` is set; iterating yields a report whenever something was done.
 
-    `writers` gives those of the collections of the moment, any of which embeds for all.
-
-    Text is searchable at once. Vectors follow while nothing else changes: a change interrupts their making.
+    `writers` returns those of the current collections, any of which embeds for all. Text is searchable immediately.
+    Vectors are made while nothing changes: a change interrupts their making.
     """
 
     writers: Callable[[], Sequence[Writer]]
@@ -56,7 +55,7 @@ class Follower:
         while not self.stop.is_set():
             watched = self._watched()
             with self._watcher(watched) as watcher:
-                # Watched first, so that nothing changes unnoticed between this and that.
+                # The watch starts first, so that no change goes unnoticed in between.
                 reports = [
                     writer.sync_alone(Indexing(embed=False, finder=self.finder), SyncTally(links=self._links))
                     for writer in self.writers()
@@ -65,7 +64,7 @@ class Follower:
                 yield from self._follow(watched, watcher)
 
     def _follow(self, watched: _Watched, watcher: Watcher) -> Iterator[IndexReport]:
-        """Follow until other folders are to be watched, or the same ones again."""
+        """Follow changes until the set of watched folders changes."""
         while not self.stop.is_set() and self._watched() == watched:
             changes = watcher.wait(LOOK)
             if changes:
@@ -79,19 +78,19 @@ class Follower:
                 yield report
 
     def _synced(self, writer: Writer, changes: Collection[Path]) -> IndexReport | None:
-        """Bring up to date what changed of one collection, if anything did."""
+        """Sync the changed files of one collection, if any."""
         folders, files = _roots_of(writer)
         targets = WatchScope(folders, files, self._links).targets_of(changes)
         if not targets:
             return None
         begun = time.time()
         report = writer.sync_targets(targets, finder=self.finder, tally=SyncTally(links=self._links))
-        # All that changed until then was noticed.
+        # All changes until then were noticed.
         note_synced(writer.view.store, {str(target.root) for target in targets}, begun)
         return report
 
     def _embedded(self, report: IndexReport, watcher: Watcher) -> IndexReport:
-        """Return the report with the vectors that could be made before something changed again."""
+        """Return the report with the vectors that could be made before the next change."""
         if not self.embed:
             return report
         done = 0
@@ -131,13 +130,13 @@ class Follower:
 
 
 def _roots_of(writer: Writer) -> tuple[tuple[Path, ...], frozenset[Path]]:
-    """Return the folders that a collection holds as a whole, and its other files."""
+    """Return the folders that a collection contains as a whole, and its single files."""
     whole = tuple(Path(each) for each in folders(writer.view.store))
     return whole, frozenset(path for path in (Path(each) for each in sources(writer.view.store)) if path not in whole)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return the device and inode of the folder at a path, or None where none is."""
+    """Return the device and inode of the folder at a path, or None if there is none."""
     try:
         status = path.stat()
     except OSError:

@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from rifflux.ingest.walk.find import Finder
     from rifflux.models.guarded import GuardedEmbedder
 
-#: Where documents given by a program live; those of files live under their root's path.
+#: The namespace of documents given by a program; files are in their root's path.
 DOCUMENTS = "documents"
-#: So many documents of a program are stored in one transaction: others write between two.
+#: The maximum number of documents per transaction, so that others can write in between.
 TOGETHER = 2000
 
 
-#: What can be added: a path, a document, the fields of one as a mapping, or several of these.
+#: What can be added: a path, a document, a mapping of its fields, or several of these.
 Addable: TypeAlias = "str | Path | Document | Mapping[str, Any] | Iterable[str | Path | Document | Mapping[str, Any]]"
 
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """How many chunks got a vector, and why others wait for one."""
+    """The number of chunks that were embedded, and why others are still waiting."""
 
     chunks: int = 0
     degraded: tuple[Notice, ...] = ()
@@ -48,7 +48,7 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Indexing:
-    """How a run of indexing is done; see `Writer.add`."""
+    """The options of an indexing run; see `Writer.add`."""
 
     embed: bool = True
     force: bool = False
@@ -62,7 +62,7 @@ class Indexing:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Adds to a view of an index, and brings it up to date with its files."""
+    """Adds to a view of an index, and syncs it with its files."""
 
     view: IndexView
 
@@ -79,28 +79,31 @@ class Writer:
         processes: int | None = None,
         exclude: Sequence[str] | None = None,
     ) -> IndexReport:
-        """Index files, folders and documents; what did not change is left alone.
+        """Index files, folders and documents; unchanged ones are skipped.
 
-        A document is a `Document` or a mapping of its fields (`{"key": …, "text": …}`); iterables of items are added as
-        their items are.
+        A document is a `Document` or a mapping of its fields (`{"key": …, "text": …}`); items of iterables are added
+        individually.
 
-        They go to a `collection`, which is made if it is named without an owner and is not there. Without one, what is
-        inside a root of the caller's own collections goes where that is, and all else to the library. A folder lies in
-        one collection of its owner: `InvalidArgument` tells which has it already.
-        `language` is that of the given folders, files and documents, such as `german`: it says how their words become
-        terms. It is recorded for each path, for what is added there later too; changed, what is indexed already is
-        analyzed again, and the report's `remarks` say so. Without one, a path keeps that of the folder around it, and
-        else has that of the index. Raises `InvalidArgument` for an unknown one.
-        `exclude` are patterns as in `.gitignore` of what is left out of the given folders, in this run and in later
-        ones, instead of those that were given before; an empty list takes all again, also what was removed. A path
-        inside a folder that is named itself is taken, and is no longer left out.
-        `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. What is gone from
-        the given folders is removed, and a given path that is gone itself; but a folder that is empty now, lies on
+        They go to a `collection`, which is created if it is named without an owner and does not exist. Without one,
+        paths inside a root of the caller's own collections go to that collection, and everything else to the library. A
+        folder can be in one collection of its owner only: `InvalidArgument` names the one that has it.
+
+        `language` is that of the given folders, files and documents, such as `german`, and decides how their words
+        become terms. It is recorded per path and applies to files added there later; if it changes, indexed files are
+        analyzed again, which the report's `remarks` mention. Without one, a path has the language of the folder around
+        it, or of the index. Raises `InvalidArgument` for an unknown language.
+
+        `exclude` are patterns as in `.gitignore` of files to skip in the given folders, in this run and later ones,
+        replacing earlier patterns; an empty list removes them and includes removed files again. A path inside a folder
+        that is given explicitly is indexed and no longer skipped.
+
+        `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. Files missing from the
+        given folders are removed, as is a given path that is missing itself; but a folder that is now empty, lies on
         another device, or has lost most of its files at once keeps them and fails, unless `prune` is true. With
-        `prune=False` nothing is removed. A file that cannot be read is listed in
-        the report and the run goes on. Where the model fails, the text is kept and the report says so: the next run
-        makes the vectors. Interrupted, everything up to the last file is kept and the next run goes on
-        from there. Where there is much to read, `processes` share the work (default: one per core; 1: only this one).
+        `prune=False` nothing is removed. An unreadable file is listed in the report and the run continues. If the model
+        fails, the text is stored and the report says so: the next run makes the vectors. If interrupted, everything up
+        to the last file is stored and the next run continues from there. For large inputs, `processes` share the work
+        (default: one per core; 1: only this one).
         """
         from rifflux.ingest.sync import SyncTally
         from rifflux.ingest.walk.find import Finder
@@ -140,7 +143,7 @@ class Writer:
         return together([writer._add(todo, given, how, tally) for writer, todo, given, tally in runs])
 
     def _shares(self, collection: str, paths: Sequence[Path]) -> dict[str, list[Path]]:
-        """Return the paths by the collection that they go to; by no name those that go where this writes to."""
+        """Return the paths by the collection they go to; the empty name is this writer's collection."""
         shares: dict[str, list[Path]] = {}
         homes = [] if collection else self._own_roots()
         for path in paths:
@@ -152,7 +155,7 @@ class Writer:
         return shares
 
     def _own_roots(self) -> list[tuple[str, list[str]]]:
-        """Return the roots of the caller's own collections by their names, first of this one, which has none."""
+        """Return the roots of the caller's own collections by name, first those of this one under the empty name."""
         from rifflux.ingest.sync import sources
 
         labels = {each.owner: each.label for each in self.view.rights.visible() if each.owned}
@@ -164,7 +167,7 @@ class Writer:
         return [("", sources(store.of(here))), *others]
 
     def _into(self, collection: str, paths: Sequence[Path]) -> Writer:
-        """Return the writer of a collection for some paths; one is made only where there is something to put."""
+        """Return the writer of a collection for some paths, creating the collection only if all paths exist."""
         rights = self.view.rights
         label = collection or next((each.label for each in rights.visible() if each.owner == self.view.store.owner), "")
         places = [path.expanduser().resolve() for path in paths]
@@ -175,7 +178,7 @@ class Writer:
         return Writer(self.view.writing(collection, create=missing is None))
 
     def own(self) -> list[Writer]:
-        """Return the writers of all collections that the caller has; of one that was chosen, that alone."""
+        """Return the writers of all collections of the caller, or only this one if it was chosen."""
         store = self.view.session.store
         view = self.view
         owners = [each.owner for each in view.rights.visible() if each.owned]
@@ -186,12 +189,12 @@ class Writer:
     def of_everybody(self) -> list[Writer]:
         """Return the writers of all collections of all users. Raises `OutOfScope` in a scope."""
         if self.view.user:
-            raise OutOfScope("others' files are not yours to read: ask who looks after the index")
+            raise OutOfScope("other users' files cannot be read: ask the administrator of the index")
         found = [each for each in self.view.store.views() if is_collection(each.owner)]
         return [Writer(replace(self.view, store=each)) for each in found]
 
     def sync_targets(self, targets: Sequence[Target], *, finder: Finder, tally: SyncTally | None = None) -> IndexReport:
-        """Bring parts of roots up to date, without vectors, counting in `tally`: for who knows what changed."""
+        """Sync parts of roots without vectors, counting in `tally`, for callers that know what changed."""
         from rifflux.ingest.sync import SyncTally
 
         return self._add(targets, (), Indexing(embed=False, finder=finder), tally or SyncTally())
@@ -222,7 +225,7 @@ class Writer:
         embedded = Embedded()
         if how.embed:
             embedded = self._if_it_can(partial(self._embed_stored, changes, turns, how.progress, wait=bool(todo)))
-        # Only now, so that a wider root found the vectors of those inside it.
+        # Only now, so that a wider root found the vectors of roots inside it.
         for target in todo:
             absorb(self.view.store, target)
         left_out = Counter(each.kind for each in tally.left_out) + tally.by_rule
@@ -249,7 +252,7 @@ class Writer:
         )
 
     def _set_languages(self, todo: Sequence[Target], language: str) -> list[Notice]:
-        """Record the language of what is synced, and say of which files it changes."""
+        """Record the language of the targets, and return notices on files whose language changes."""
         from rifflux.ingest.sync import set_language
 
         remarks: list[Notice] = []
@@ -260,7 +263,7 @@ class Writer:
             else:
                 below = target.within.relative_to(target.root).as_posix()
             is_new = not store.catalog.files(str(target.root), below=below)
-            # The language of an opening is for what is new; what is known keeps its own.
+            # The language of an open index applies to new content; known content retains its own.
             chosen = language or (self.view.session.language if is_new else "")
             if chosen:
                 former = set_language(store, target.within, chosen)
@@ -273,7 +276,7 @@ class Writer:
         return remarks
 
     def _refresh(self, todo: Sequence[Target], how: Indexing, tally: SyncTally, turns: Turns) -> None:
-        """Bring roots up to date, when it is this process's turn, and count the attempt."""
+        """Sync roots when it is this process's turn, and count the attempt."""
         from rifflux.ingest.sync import READ, Runner, Sync, remember, set_exclusions, take_again
 
         assert how.finder
@@ -305,10 +308,10 @@ class Writer:
         record_refresh(store, succeeded=True)
 
     def embed(self, progress: Progress | None = None, *, wait: bool = True) -> int:
-        """Give vectors to all that waits for one; returns how many got one.
+        """Embed all chunks without a vector and return their number.
 
-        While another process does that, this one waits for it, or without `wait` leaves it to the other. Raises
-        `ModelError` where the model fails.
+        While another process does that, this one waits for it, or leaves it to the other unless `wait`. Raises
+        `ModelError`.
         """
         from rifflux.ingest.sync import Turns
 
@@ -316,14 +319,14 @@ class Writer:
         return self.view.again_if_switched(partial(self._embed_stored, (), turns, progress, wait=wait))
 
     def embed_imported(self, progress: Progress | None = None, seconds: float | None = None) -> Embedded:
-        """Give vectors to all that waits for one, or as many as can be made in some seconds; the others go on behind.
+        """Embed all chunks without a vector, at most for some seconds; the rest continues in the background.
 
-        Where the model fails, a later run makes them.
+        If the model fails, a later run makes the vectors.
         """
         return self._soon(partial(self._if_it_can, partial(self.embed, progress)), seconds)
 
     def embed_changes(self, changes: Iterable[DocumentChange]) -> Embedded:
-        """Give vectors to what was just stored, without waiting for anybody, or long for the model."""
+        """Embed stored changes without waiting for other processes, or long for the model."""
         from rifflux.ingest.embed import embed_changes
 
         changes = list(changes)
@@ -337,7 +340,7 @@ class Writer:
         return self._if_it_can(embed)
 
     def _if_it_can(self, embed: Callable[[], int]) -> Embedded:
-        """Return what embedding did; text is stored whatever the model does, and found by words."""
+        """Return the result of embedding, even if the model fails: the text is stored and found by words."""
         before = self._embedded()
         try:
             return Embedded(self.view.again_if_switched(embed))
@@ -355,7 +358,7 @@ class Writer:
         return any(each["chunks"] > each["embedded_chunks"] for each in counts)
 
     def embed_soon(self, changes: Sequence[DocumentChange], seconds: float | None) -> Embedded:
-        """Give vectors to what was just stored, as many as can be made in some seconds; the others go on behind."""
+        """Embed stored changes, at most for some seconds; the rest continues in the background."""
         if not any(change.chunks for change in changes):
             return Embedded()
         return self._soon(partial(self.embed_changes, changes), seconds)
@@ -370,7 +373,7 @@ class Writer:
         try:
             return self.view.session.workers(embed, deadline, "store")
         except Late as late:
-            text = f"stored, and found by words, but its vectors are still to come ({late})"
+            text = f"stored, and found by words, its vectors are still pending ({late})"
             return Embedded(0, (Notice("vectors.pending", text),))
 
     def sync(
@@ -383,9 +386,9 @@ class Writer:
         finder: Finder | None = None,
         processes: int | None = None,
     ) -> IndexReport:
-        """Bring every folder and file that was added before up to date, in all collections of the caller's own.
+        """Sync every folder and file added before, in all of the caller's own collections.
 
-        What is gone as a whole, such as a disk that is not mounted, is reported as failed and stays in the index.
+        A root that is missing as a whole, such as an unmounted disk, is reported as failed and remains in the index.
         """
         from rifflux.ingest.walk.find import Finder
 
@@ -393,7 +396,7 @@ class Writer:
         return together([each.sync_alone(how) for each in self.own()])
 
     def sync_alone(self, how: Indexing, tally: SyncTally | None = None) -> IndexReport:
-        """Bring up to date what this collection holds, counting in `tally`."""
+        """Sync the contents of this collection, counting in `tally`."""
         from rifflux.ingest.sync import SyncTally, remembered
 
         known = remembered(self.view.store)
@@ -406,7 +409,7 @@ class Writer:
         return replace(report, failed=(*report.failed, *lost))
 
     def _targets(self, paths: Iterable[Path], how: Indexing, tally: SyncTally) -> list[Target]:
-        """Return the targets to sync; forget a known path that is gone. Raises `NotFound` for an unknown one."""
+        """Return the targets to sync; forget a known path that is missing. Raises `NotFound` for an unknown one."""
         from rifflux.ingest.sync import folders, forget, targets
 
         assert how.finder
@@ -424,7 +427,7 @@ class Writer:
     def put_now(
         self, namespace: str, documents: Iterable[Document], *, force: bool = False, processes: int | None = None
     ) -> list[DocumentChange]:
-        """Store documents; returns what changed. Unless `force`, one that is stored as it is given is left alone."""
+        """Store documents and return the changes. Unchanged documents are skipped unless `force`."""
         from rifflux.ingest.prepare import is_same
 
         store = self.view.store
@@ -440,7 +443,7 @@ class Writer:
     def _prepared(
         self, namespace: str, documents: Sequence[Document], processes: int | None
     ) -> Iterator[DocumentChange]:
-        """Documents chunked and analyzed, in their order; by other processes, too, where they are many."""
+        """Yield the documents chunked and analyzed, in order; other processes help with large inputs."""
         from rifflux.ingest.prepare import Given, do
         from rifflux.ingest.sync import Runner
 
@@ -448,7 +451,7 @@ class Writer:
         jobs = [Given(namespace, document) for document in documents]
         with closing(Runner(prepare, processes, self.view.session.reader_limits)) as reading:
             for job, outcome in reading(jobs, sum(job.size for job in jobs)):
-                # What a process could not do, because it was ended, is done here.
+                # Do the work here if a process was killed before finishing it.
                 change = outcome.prepared or do(job, prepare).prepared
                 assert change
                 yield change
@@ -456,7 +459,7 @@ class Writer:
     def _embed_stored(
         self, changes: Iterable[DocumentChange], turns: Turns, progress: Progress | None, *, wait: bool
     ) -> int:
-        """Give vectors to all that wait for one; without `wait`, only to `changes` while another process is at it."""
+        """Embed all chunks without a vector; without `wait`, only `changes` while another process embeds."""
         from rifflux.ingest.embed import embed_changes, embed_pending
         from rifflux.ingest.sync import EMBED
         from rifflux.models.guarded import BudgetExhausted
@@ -470,12 +473,12 @@ class Writer:
                 embedder = self.view.embedder
                 for view in self.view.store.views():
                     if not self.view.user and self.view.payer is None:
-                        # The user pays whose it is, unless a user asks for it.
+                        # The owner pays, unless a user started the run.
                         embedder = replace(self.view, payer=user_of(view.owner)).embedder
                     try:
                         count += embed_pending(view, embedder, progress)
                     except BudgetExhausted as error:
-                        # One user's budget is spent; the others' texts get their vectors.
+                        # One user's budget is spent; other users' texts are still embedded.
                         refused = error
                 read_all_vectors(self.view.store, self.view.profile, self.view.embedder)
                 if refused:
@@ -484,7 +487,7 @@ class Writer:
             return embed_changes(self.view.store, self.view.embedder, changes)
 
     def _use_model(self, embedder: GuardedEmbedder | None = None) -> None:
-        """Make the index one of this model. Raises `ModelMismatch` if it is one of another; asks no server for that."""
+        """Record the embedder as the index's model, without calling it. Raises `ModelMismatch` for another one."""
 
         def use() -> None:
             known = self.view.store.semantic.model()

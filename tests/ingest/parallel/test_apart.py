@@ -98,7 +98,7 @@ def test_the_process_knows_no_secrets(path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("answer", [[{"document": 1}], [{"odd": 1}], 7, [{"document": {}, "blocks": []}], None])
 def test_an_answer_that_is_no_document_is_none(answer: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sent_files, "apart", lambda *_: json.loads(json.dumps(answer)))
-    with pytest.raises(Unreadable, match="no document"):
+    with pytest.raises(Unreadable, match="did not return a document"):
         read_sent("a.txt", b"text")
 
 

@@ -132,7 +132,7 @@ class TestBadLines:
         path.write_text("no JSON\n" * 100)
         report = index.add(path)
         assert [failure.path for failure in report.failed] == [str(path)]
-        assert "no line that holds a document; line 1 is not valid JSON" in report.failed[0].reason
+        assert "no line with a document; line 1 is not valid JSON" in report.failed[0].reason
         assert index.add(path).failed == report.failed
 
 

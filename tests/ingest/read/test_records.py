@@ -114,7 +114,7 @@ def test_of_equal_ids_the_last_counts() -> None:
         "d.jsonl", '{"id": "a", "text": "old"}\n{"id": "b", "text": "x"}\n{"id": "a", "text": "new"}'
     )
     assert [(part.document.key, part.document.text) for part in good] == [("b", "x"), ("a", "new")]
-    assert failures == [Failure("d.jsonl:1", "its id 'a' comes again in line 3")]
+    assert failures == [Failure("d.jsonl:1", "its id 'a' is repeated in line 3")]
 
 
 def test_many_bad_lines_are_counted() -> None:

@@ -203,7 +203,7 @@ def test_works_and_evidence_are_laid_out_for_the_terminal(
         "score ",
         " lexical",
         "[1] able1990cohomology On the cohomology",
-        "[title only: the index holds no text of this work]",
+        "[title only: the index has no text of this work]",
         WITHHELD,
         "@article{able1990cohomology,",
     ):

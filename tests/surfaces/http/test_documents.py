@@ -174,7 +174,7 @@ class TestFiles:
         [
             ("a.pdf", make_pdf([["x"]], encrypted=True), "a.pdf is encrypted: save a copy without the password"),
             ("a.pdf", PDF[:-600], "a.pdf"),
-            ("../../a.png", b"\x89PNG\r\n\x1a\n" + bytes(100), "a.png holds a PNG image, which is not read: send"),
+            ("../../a.png", b"\x89PNG\r\n\x1a\n" + bytes(100), "a.png contains a PNG image, which is not read: send"),
             ("a.pdf", b"text", "says .pdf but holds text"),
         ],
     )

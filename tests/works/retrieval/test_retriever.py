@@ -246,7 +246,7 @@ class TestRanking:
             ({"max_tokens": "100"}, "whole number from 1 to 100000, not '100'"),
             ({"max_tokens": True}, "not True"),
             ({"filter": {"subjects": [1]}}, "'subjects' must be a string or a sequence of strings"),
-            ({"filter": {"sources": [""]}}, "'sources' holds an empty name"),
+            ({"filter": {"sources": [""]}}, "'sources' contains an empty name"),
             ({"cite": ["bibtex"]}, "choose one of bibtex, csl"),
             ({"filter": {"tags": "math.AG"}}, "no filter 'tags' of works; choose from since, until"),
             ({"filter": "math.AG"}, "filter must be a mapping"),
@@ -402,18 +402,18 @@ class TestEvidence:
     @pytest.mark.parametrize(
         ("change", "offline", "told"),
         [
-            ({"span": (0, 3)}, True, "the span 0-3 is not that of its 47 characters"),
+            ({"span": (0, 3)}, True, "the span 0-3 does not match its 47 characters"),
             ({"span": (-47, 0)}, True, "the span -47-0"),
             ({"citation_key": "forged"}, True, "its citation key should be best2015etale"),
             ({"title": "Forged"}, True, "its citation key should be best2015forged"),
             ({"number": 9}, True, "not numbered from 1"),
-            ({"text": "x", "hash": digest("x"), "span": (0, 1)}, False, "the work says something else at 0-1"),
-            ({"text": "", "hash": "", "span": (0, 0), "withheld": True}, False, "a license is recorded"),
-            ({"license": "CC0-1.0", "venue": "Forged"}, False, "differs in the work's venue, license"),
-            ({"authors": ("Bob Best", "Ann Able")}, False, "differs in the work's authors"),
-            ({"identifiers": ("doi:10.9/forged",)}, False, "differs in the work's identifiers"),
+            ({"text": "x", "hash": digest("x"), "span": (0, 1)}, False, "the work has another text at 0-1"),
+            ({"text": "", "hash": "", "span": (0, 0), "withheld": True}, False, "although a recorded license permits"),
+            ({"license": "CC0-1.0", "venue": "Forged"}, False, "different values for the work's venue, license"),
+            ({"authors": ("Bob Best", "Ann Able")}, False, "different values for the work's authors"),
+            ({"identifiers": ("doi:10.9/forged",)}, False, "different values for the work's identifiers"),
             ({"chunk_id": "0" * 16}, False, "the chunk 0000000000000000 is not one of the work's"),
-            ({"heading_path": "Forged"}, False, "it stands elsewhere in the work"),
+            ({"heading_path": "Forged"}, False, "it is elsewhere in the work"),
         ],
     )
     def test_what_was_changed_is_told(
@@ -433,7 +433,7 @@ class TestEvidence:
         forged = entry.replace("Bob", "Rob") if style == "bibtex" else entry | {"title": "Forged"}
         for entries, problem in (
             ({key: forged}, f"the entry of {key} in the bibliography"),
-            ({"forged": entry}, "the bibliography holds forged, which nothing cites"),
+            ({"forged": entry}, "the bibliography contains forged, which nothing cites"),
         ):
             assert problem in verify(replace(pack, bibliography=entries), index.admin.store)[0]
         assert "items are missing" in verify(replace(pack, items=(), bibliography={}))[0]

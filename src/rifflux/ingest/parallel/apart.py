@@ -1,9 +1,9 @@
-"""Read an uploaded file in a process of its own, which cannot harm this one.
+"""Reading of an uploaded file in a separate process that cannot harm this one.
 
-Parsers of PDF and Office files are large and written in C: a file made for it can hang them, fill the memory, or take
-the process over. So the process reads one file, has no environment, keys or open index, is held to a time, to an
-amount of memory and to so much of an answer, and what it answers is JSON: data, whatever wrote it. Its time is that of
-the processor, so that a machine with other work to do refuses no file that it would read when it is idle.
+Parsers of PDF and Office files are large and written in C: a crafted file can hang them, fill the memory, or take the
+process over. Therefore the process reads one file, has no environment, keys or open index, is limited in time, memory
+and size of its answer, and answers in JSON, which is only data. The time limit is on processor time, so that a busy
+machine reads every file that an idle one would.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from rifflux.ingest.parallel.limits import FRUGAL, LATE, MB, allow, confine, is_
 from rifflux.types.limits import READER_LIMITS, ReaderLimits
 from rifflux.types.temporary import partial, sweep
 
-#: Returns the context in which a file is read: it is entered once there is room for another reader.
+#: Returns the context in which a file is read, entered once there is room for another reader.
 Place = Callable[[], AbstractContextManager[object]]
 
 _START = (
     "import json, sys; request = json.loads(sys.stdin.readline()); sys.path[:] = request['paths']; "
     "from rifflux.ingest.parallel.apart import answer; answer(request)"
 )
-#: Of the environment, what processes cannot start without.
+#: The environment variables that processes need to start.
 _INHERITED = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-#: The folder of what was sent begins so.
+#: The prefix of folders with uploaded files.
 SENT = "rifflux-sent-"
-#: Bytes of a name in a folder, and those of the longest ending that is kept when it is cut.
+#: The maximum bytes of a file name, and of a suffix that is preserved when the name is cut.
 _LONGEST_NAME = 200
 _LONGEST_SUFFIX = 20
 _NO_NAME = str.maketrans(dict.fromkeys(map(chr, range(32)), "_") | dict.fromkeys('/\\:*?"<>|\x7f', "_"))
 
 
 def safe_name(name: str) -> str:
-    """Return the last part of a name that somebody gave a file, as one that is safe in a folder of its own."""
+    """Return the last part of a user's file name, made safe as a name in a folder of its own."""
     last = name.replace("\\", "/").rstrip("/").rpartition("/")[2].encode("utf-8", "replace").decode()
     last = last.translate(_NO_NAME).strip(" .") or "file"
     stem, dot, suffix = last.rpartition(".")
@@ -56,9 +56,9 @@ def safe_name(name: str) -> str:
 
 @contextmanager
 def sent(name: str, data: bytes) -> Iterator[Path]:
-    """Keep what somebody sent in a folder of its own until the block ends, under the name that they gave it.
+    """Store an uploaded file in a folder of its own, under its own name, until the block ends.
 
-    Folders that killed processes left are removed.
+    Folders left by killed processes are removed.
     """
     sweep(Path(gettempdir()), SENT)
     with TemporaryDirectory(prefix=SENT, suffix=partial()) as folder:
@@ -70,7 +70,7 @@ def sent(name: str, data: bytes) -> Iterator[Path]:
 def apart(call: str, path: Path, limits: ReaderLimits = READER_LIMITS, **options: Any) -> Any:
     """Call a function, by its dotted name, on a file in another process; options and answer are JSON.
 
-    The process may write beside the file. Raises `Unreadable` where it exceeds its limits or ends, and else what the
+    The process may write beside the file. Raises `Unreadable` if it exceeds its limits or dies, otherwise what the
     function raises.
     """
     found = _answer_of(path, limits, {"call": call, "path": str(path), "options": options})
@@ -88,9 +88,9 @@ def apart(call: str, path: Path, limits: ReaderLimits = READER_LIMITS, **options
 def streamed(call: str, limits: ReaderLimits, **options: Any) -> Iterator[Any]:
     """Call a generator function, by its dotted name, in another process; options and values are JSON.
 
-    Each value may take the limit of processor time, so that files of any length can be read. The function works where
-    its files are, with this program's environment and standard error. Raises `Unreadable` where it exceeds its limits
-    or ends, and else what the function raises.
+    Each value may take the limit of processor time, so that files of any length can be read. The function has this
+    program's working directory, environment and standard error. Raises `Unreadable` if it exceeds its limits or dies,
+    otherwise what the function raises.
     """
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", _START],
@@ -131,19 +131,19 @@ def streamed(call: str, limits: ReaderLimits, **options: Any) -> Iterator[Any]:
 
 
 def _answer_of(path: Path, limits: ReaderLimits, request: Mapping[str, Any]) -> object:
-    """Return the answer of the process as JSON, None if it is none."""
+    """Return the process's answer parsed as JSON, or None if it is invalid."""
     paths = [each or str(Path.cwd()) for each in sys.path]
     answer_file = path.with_name(f"{path.name}.answer")
     with answer_file.open("wb") as sink:
         process = subprocess.Popen(
-            # Nothing is imported from the folder that it works in.
+            # Nothing is imported from its working folder.
             [sys.executable, "-P", "-c", _START],
             stdin=subprocess.PIPE,
             stdout=sink,
             stderr=subprocess.DEVNULL,
             cwd=path.parent,
             env={name: os.environ[name] for name in _INHERITED if name in os.environ} | FRUGAL,
-            # Of its own group, so that Ctrl-C is this process's to answer.
+            # In a process group of its own, so that Ctrl-C is handled by this process.
             process_group=0 if os.name == "posix" else None,
         )
         request = {
@@ -166,7 +166,7 @@ def _answer_of(path: Path, limits: ReaderLimits, request: Mapping[str, Any]) -> 
     if answer_file.stat().st_size > limits.answer_mb * MB:
         return None
     with suppress(ValueError, RecursionError):
-        # What is no number has no place in JSON, nor in what is stored.
+        # NaN and infinity are not valid JSON, nor can they be stored.
         return json.loads(answer_file.read_bytes(), parse_constant=lambda _: None)
     return None
 
@@ -189,14 +189,14 @@ def answer(request: Mapping[str, Any]) -> None:
     confine(request["memory"], request["parent"])
     allow(request["processor"], request["answer"])
     private = os.dup(sys.stdout.fileno())
-    # What a library prints is no answer.
+    # Output printed by a library is not part of the answer.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with os.fdopen(private, "w", encoding="ascii") as out:
         json.dump(_done(request), out, default=str)
 
 
 def _answer_in_parts(request: Mapping[str, Any]) -> None:
-    """Print the values of the requested function, a line each, and at the end an empty object."""
+    """Print the values of the requested generator, one per line, and an empty object at the end."""
     confine(request["memory"], request["parent"])
     private = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -1,8 +1,8 @@
-"""The limits of a process that reads files, which the system enforces.
+"""The limits of a process that reads files, enforced by the system.
 
 Parsers of PDF and Office files are large and written in C, and a small file can make any reader compute for hours or
-fill the memory. So a reading process has a limit of memory, one of processor time for each file, and ends with the
-process that started it, whatever it is at.
+fill the memory. Therefore a reading process has a memory limit, a limit of processor time per file, and ends with the
+process that started it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import signal
 import sys
 from contextlib import suppress
 
-#: A thread, or an arena of memory, for each core would reserve much of what a reading process may have.
+#: A thread, or a memory arena, per core would reserve much of a reading process's memory.
 FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 MB = 2**20
-#: The exit status of a process that found no more memory.
+#: The exit status of a process that ran out of memory.
 OUT_OF_MEMORY = 71
-#: The exit status of a process at its limit of processor time; None where the system has none.
+#: The exit status of a process at its limit of processor time; None on systems without one.
 LATE = -signal.SIGXCPU if sys.platform != "win32" else None
-#: The request of Linux's prctl(2) that a signal end this process when its parent's thread ends.
+#: The request of Linux's prctl(2) to signal this process when its parent's thread ends.
 _PR_SET_PDEATHSIG = 1
 
 
@@ -29,7 +29,7 @@ def confine(memory: int, parent: int) -> None:
         return
     import resource
 
-    # Some systems refuse some of them.
+    # Some systems reject some of them.
     for kind, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0)):
         with suppress(ValueError, OSError):
             resource.setrlimit(kind, (most, most))
@@ -42,9 +42,9 @@ def confine(memory: int, parent: int) -> None:
 
 
 def allow(processor_s: int, answer: int | None = None) -> None:
-    """Give this process so many more seconds of processor time.
+    """Allow this process `processor_s` more seconds of processor time.
 
-    With `answer`, they are the last that it gets, and so many bytes are all that it may write to a file.
+    With `answer`, no more time follows, and the process may write at most `answer` bytes to a file.
     """
     if sys.platform == "win32":
         return
@@ -55,7 +55,7 @@ def allow(processor_s: int, answer: int | None = None) -> None:
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
     wanted = {resource.RLIMIT_CPU: (seconds, most)}
     if answer is not None:
-        # The signal of the first limit says why the process ended; the second ends one that ignores it.
+        # The signal of the first limit identifies the reason; the second limit ends a process that ignores it.
         wanted = {resource.RLIMIT_CPU: (seconds, seconds + 1), resource.RLIMIT_FSIZE: (answer, answer)}
     for kind, bounds in wanted.items():
         with suppress(ValueError, OSError):
@@ -63,19 +63,19 @@ def allow(processor_s: int, answer: int | None = None) -> None:
 
 
 def late(seconds: float) -> str:
-    """Return why a file is not read that takes more time than it may."""
+    """Return why a file that exceeds its time limit is not read."""
     return f"was given up after {seconds:g} s of reading: split it, or save it in a plainer format"
 
 
 def too_large(memory_mb: int) -> str:
-    """Return why a file is not read that takes more memory than it may."""
+    """Return why a file that exceeds its memory limit is not read."""
     return f"takes more than {memory_mb} MB of memory to read: split it, or save it in a plainer format"
 
 
 def is_short(memory: int) -> bool:
-    """Return True if this process has once taken so much memory that an error may come from the want of it.
+    """Return True if this process has used so much memory that an error may be due to a lack of it.
 
-    Libraries written in C report that as they like: as broken XML, for one.
+    Libraries written in C report that in various ways: as broken XML, for one.
     """
     try:
         with open("/proc/self/status", "rb") as status:  # noqa: PTH123 (it is memory that is short)
@@ -86,7 +86,7 @@ def is_short(memory: int) -> bool:
 
 
 def has_swollen(process: int, memory: int) -> bool:
-    """Return True if most of the memory of a process is taken, so that the next file would fail for want of it."""
+    """Return True if a process has used most of its memory, so that the next file would fail for lack of it."""
     try:
         with open(f"/proc/{process}/statm", "rb") as statm:  # noqa: PTH123 (after each few files)
             pages = int(statm.read().split()[0])

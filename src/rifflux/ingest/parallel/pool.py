@@ -1,9 +1,9 @@
-"""Read, chunk and analyze in other processes, while this one goes on writing.
+"""Reading, chunking and analyzing in other processes while this one writes.
 
-One interpreter does one thing at a time, and preparing text takes four times as long as storing it. The processes are
-plain children that talk over pipes: nothing is forked (threads and model runtimes do not survive that), and the
-program that uses us is not imported again, as `multiprocessing` would. Each has the limits of a reader, and is replaced
-when a file exceeds them.
+An interpreter runs one thread at a time, and preparing text takes four times as long as storing it. The processes are
+plain children that communicate over pipes: nothing is forked (threads and model runtimes do not survive that), and the
+calling program is not imported again, as `multiprocessing` would. Each has the limits of a reader, and is replaced when
+a file exceeds them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rifflux.ingest.parallel.worker import receive, send
 from rifflux.ingest.prepare import Given, JobResult, Preparer, ReadJob, Task, do, finished, given_up
 from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
-#: Jobs go out together until they are so many, or so many bytes: a message has its price.
+#: The maximum number of jobs, and of bytes, per message, which has a cost of its own.
 BUNDLE_JOBS = 64
 BUNDLE_BYTES = 2**18
 _START = (
@@ -35,33 +35,33 @@ _START = (
 )
 
 LOST = "reading it ended the process that read it: out of memory, or a fault in the library for its format"
-#: So many processes may end at a file before it has failed, and so many that something else may have ended.
+#: The number of processes that a file may end before it fails, and the number if something else may have ended them.
 TRIES = 2
 KILLED_TRIES = 4
-#: Of what ends a process, this comes from elsewhere: from the system when it runs out of memory, for one.
+#: The exit status of a process ended from outside: by the system when it runs out of memory, for one.
 KILLED = -getattr(signal, "SIGKILL", 9)
-#: Seconds that a process may take to end after it closed its output.
+#: Seconds that a process may take to end after closing its output.
 ENDING_S = 5.0
 
 Bundle = tuple[ReadJob | Given, ...]
-#: An outcome, as bytes for `pickle.loads` where it comes from another process: this thread is to do no work.
+#: A result, as bytes for `pickle.loads` if it comes from another process: this thread does no work on it.
 Outcome = bytes | JobResult
 Waiting = deque[tuple[tuple[Task, ...], Future[list[Outcome]]]]
 
 
 class Lost(Exception):
-    """A worker that is gone."""
+    """Raised when a worker process has died."""
 
 
 class Unable(Exception):
-    """A worker that could not be set up, so that others could not either."""
+    """Raised when a worker could not be set up, so that others could not either."""
 
 
 class Worker:
-    """One process. `setup` is what it needs to know; it is `fresh` until it has done a job."""
+    """One worker process. `setup` is its configuration; it is `fresh` until it has done a job."""
 
     def __init__(self, setup: bytes) -> None:
-        # Of its own group, so that Ctrl-C reaches only this process, which then ends the others.
+        # In a process group of its own, so that Ctrl-C reaches only this process, which then ends the others.
         self.process = subprocess.Popen(
             [sys.executable, "-c", _START],
             stdin=subprocess.PIPE,
@@ -81,7 +81,7 @@ class Worker:
         return self.process.stdin
 
     def ask(self, bundle: Bundle, done: list[Outcome]) -> None:
-        """Append the outcome of each job to `done`. Raises `Lost` or `Unable`."""
+        """Append the result of each job to `done`. Raises `Lost` or `Unable`."""
         output = self.process.stdout
         assert output
         try:
@@ -102,7 +102,7 @@ class Worker:
         return self.process.poll() or 0
 
     def kill(self) -> None:
-        """End the process at once."""
+        """End the process immediately."""
         self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
@@ -112,7 +112,7 @@ class Worker:
 
 
 class WorkerPool:
-    """Processes that do jobs. Where `prepare` cannot be sent to them, they read, and this process does the rest."""
+    """A pool of worker processes. If `prepare` cannot be sent to them, they only read, and this process prepares."""
 
     def __init__(self, number: int, prepare: Preparer, limits: ReaderLimits = READER_LIMITS) -> None:
         self._prepare = prepare
@@ -126,7 +126,7 @@ class WorkerPool:
         self._workers = [Worker(self._setup) for _ in range(number)]
         for worker in self._workers:
             self._idle.put(worker)
-        # Each thread waits for a process, which costs nothing; only what it has answered is this interpreter's work.
+        # Each thread waits for a process, which costs nothing; this interpreter only handles the answers.
         self._threads = ThreadPoolExecutor(number, thread_name_prefix="reading")
 
     @property
@@ -135,14 +135,14 @@ class WorkerPool:
         return pickle.dumps((None, self._limits, os.getpid()))
 
     def close(self) -> None:
-        """End the processes, whatever they are at."""
+        """End the processes, whatever they are doing."""
         self._closed = True
         for worker in self._workers:
             worker.kill()
         self._threads.shutdown(cancel_futures=True)
 
     def __call__(self, jobs: Iterable[Task]) -> Iterator[tuple[Task, JobResult]]:
-        """Yield each job with what became of it, in the order of the jobs. Only a few are taken ahead."""
+        """Yield each job with its result, in the order of the jobs. Only a few are taken ahead."""
         waiting: Waiting[Task] = deque()
         for bundle in bundled(jobs):
             waiting.append((bundle, self._threads.submit(self._done, bundle)))
@@ -158,7 +158,7 @@ class WorkerPool:
             yield job, finished(job, result, self._prepare)
 
     def _done(self, bundle: Bundle) -> list[Outcome]:
-        """Return the outcomes of some jobs. One that exceeds its limits has failed, and no other with it."""
+        """Return the results of some jobs. A job that exceeds its limits fails alone."""
         done: list[Outcome] = []
         ended: Counter[int] = Counter()  # how many processes each job has ended
         worker = self._idle.get()
@@ -175,7 +175,7 @@ class WorkerPool:
                     status = worker.status()
                     place = len(done)
                     ended[place] += 1
-                    # Memory that earlier files took is free in another process.
+                    # Memory that earlier files used is free in another process.
                     final = status == LATE or (status == OUT_OF_MEMORY and worker.fresh)
                     if final or ended[place] >= (KILLED_TRIES if status == KILLED else TRIES):
                         done.append(self._failed(bundle[place], status))
@@ -191,7 +191,7 @@ class WorkerPool:
             return given_up(job, late(self._limits.processor_s), "slow", self._limits.key)
         if status == OUT_OF_MEMORY:
             return given_up(job, too_large(self._limits.memory_mb), "large", self._limits.key)
-        # By any other signal it has ended itself, and will again.
+        # With any other signal it ended by itself, and would again.
         return given_up(job, LOST, "broken", self._limits.key if status < 0 and status != KILLED else "")
 
     def _instead_of(self, worker: Worker) -> Worker:
@@ -204,7 +204,7 @@ class WorkerPool:
 
 
 def bundled(jobs: Iterable[Task]) -> Iterator[tuple[Task, ...]]:
-    """Yield the jobs, some at a time."""
+    """Yield the jobs in bundles."""
     bundle: list[Task] = []
     size = 0
     for job in jobs:

@@ -1,4 +1,4 @@
-"""A process that reads files for another one: it gets the settings once, then does jobs until its input ends."""
+"""A process that reads files for another one: it receives its settings once, then does jobs until its input ends."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 def serve() -> None:
-    """Do the jobs that come on standard input and answer each on standard output, within the limits of a reader."""
+    """Do the jobs from standard input and write each result to standard output, within the limits of a reader."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one says when to stop
     incoming = sys.stdin.buffer
     gc.set_threshold(50_000, 20, 50)
-    # Closing what nobody reads any more fails once again, and unless that is here, Python 3.13 reports it at the end.
+    # Closing a pipe without a reader fails once more, and unless that happens here, Python 3.13 reports it at exit.
     with suppress(EOFError, BrokenPipeError), _private_output() as outgoing:
         setup: tuple[Preparer | None, ReaderLimits, int] = pickle.loads(receive(incoming))
         prepare, limits, parent = setup
@@ -50,20 +50,20 @@ def serve() -> None:
 
 
 def _private_output() -> BinaryIO:
-    """Standard output for us alone: what a library prints there goes to standard error."""
+    """Return a private standard output: output printed by libraries goes to standard error."""
     private = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return os.fdopen(private, "wb")
 
 
-# What travels between the processes that read files and the one that writes: messages with their length in front
+# Messages between the reading processes and the writing one, preceded by their length
 
 
 _LENGTH = 8
 
 
 def _by_fields(cls: type[DataclassInstance]) -> Callable[[object], tuple[type, tuple[object, ...]]]:
-    """Return a reducer that pickles a dataclass by its fields: five times as fast as the usual one with slots."""
+    """Return a reducer that pickles a dataclass by its fields: five times as fast as the default with slots."""
     values = attrgetter(*(each.name for each in fields(cls)))
     return lambda value: (cls, values(value))
 
@@ -72,7 +72,7 @@ _REDUCE = dict(dispatch_table) | {cls: _by_fields(cls) for cls in (AnalyzedChunk
 
 
 def dumps(value: object) -> bytes:
-    """Return a value as bytes, for `pickle.loads`."""
+    """Return a value as bytes for `pickle.loads`."""
     stream = io.BytesIO()
     pickler = pickle.Pickler(stream, pickle.HIGHEST_PROTOCOL)
     pickler.dispatch_table = _REDUCE
@@ -81,14 +81,14 @@ def dumps(value: object) -> bytes:
 
 
 def send(stream: IO[bytes], message: bytes) -> None:
-    """Write a message. Raises `OSError` where nobody reads any more."""
+    """Write a message. Raises `OSError` if there is no reader any more."""
     stream.write(len(message).to_bytes(_LENGTH))
     stream.write(message)
     stream.flush()
 
 
 def receive(stream: IO[bytes]) -> bytes:
-    """Read a message. Raises `EOFError` where the other side is gone, in the middle of one too."""
+    """Read a message. Raises `EOFError` if the other side is gone, even within a message."""
     length = int.from_bytes(_exactly(stream, _LENGTH))
     return _exactly(stream, length)
 

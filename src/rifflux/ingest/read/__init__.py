@@ -26,14 +26,14 @@ from rifflux.types import LONGEST_TITLE, Failure, Parsed, bounded_title
 
 __all__ = ["FORMATS", "READER_VERSION", "SUFFIXES", "File", "Reader", "read", "read_lines", "reader_for"]
 
-#: Files are read again when this changes: raise it whenever a reader gives other text or blocks than before.
+#: Files are read again when this changes: increase it whenever a reader's text or blocks change.
 READER_VERSION: int = 8
 
 Read = TypeVar("Read")
-#: Makes documents of a file, and a failure for each part that could not be read. Raises `Unreadable`.
+#: Returns the documents of a file, and a failure for each unreadable part. Raises `Unreadable`.
 Reader = Callable[[File], Iterable[Parsed | Failure]]
 
-#: The function that reads a format.
+#: The function that reads each format.
 FORMATS: Mapping[str, str] = {
     "code": "code:read_code",
     "docx": "docx:read",
@@ -52,7 +52,7 @@ FORMATS: Mapping[str, str] = {
     "text": "plain:read_plain",
 }
 
-#: The format of a file by its suffix. Files of other suffixes are read as text if they look like it.
+#: The format of a file by suffix. Files with other suffixes are read as text if they look like it.
 SUFFIXES: Mapping[str, str] = {
     **dict.fromkeys(LANGUAGES, "code"),
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"), "markdown"),
@@ -76,14 +76,14 @@ _CODE_NAMES = frozenset(
 )
 _ARCHIVES = frozenset({"docx", "pptx", "spreadsheet"})
 _MAY_BE_EMPTY = frozenset(FORMATS) - _ARCHIVES - {"pdf", "notebook", "mail"}
-#: What no database takes: NUL, and halves of surrogate pairs.
+#: Characters that no database accepts: NUL, and unpaired surrogates.
 _STRANGE = re.compile(r"[\0\ud800-\udfff]")
 
 
 def reader_for(path: str, head: bytes) -> Reader | None:
-    """Return the reader for a file by its name, or by its first 8 kB (`head`) if the name says nothing.
+    """Return the reader for a file by its name, or by its first 8 kB (`head`) if the name is not conclusive.
 
-    None: there is nothing to read in it (a picture, an archive, a program, a database).
+    None if there is nothing to read in it (a picture, an archive, a program, a database).
     """
     kind = _format(path, head)
     if kind:
@@ -92,21 +92,21 @@ def reader_for(path: str, head: bytes) -> Reader | None:
 
 
 def read(file: File) -> list[Parsed | Failure]:
-    """Return the documents of a file, and a `Failure` for each part of it that could not be read.
+    """Return the documents of a file, and a `Failure` for each part that could not be read.
 
-    Raises `Unreadable` with the reason if the file as a whole can't be, whatever its parser stumbles over.
+    Raises `Unreadable` with the reason if the whole file cannot be read, whatever its parser raises.
     """
     return [*map(_storable, checked(file))]
 
 
 def checked(file: File, reader: Callable[[File], Iterable[Read]] | None = None) -> list[Read]:
-    """Return what a reader makes of a file, by default that of its format, if the file is what its name says.
+    """Return what a reader returns for a file, by default that of its format, after checking the content's format.
 
-    Raises `Unreadable` with the reason, whatever the reader raises but for `MemoryError`.
+    Raises `Unreadable` with the reason, whatever the reader raises, except `MemoryError`.
     """
     kind = _format(file.path, file.data[:8192])
     if kind is None:
-        raise Unreadable(f"holds {what_is(file.data) or 'data that is not text'}, which is not indexed")
+        raise Unreadable(f"contains {what_is(file.data) or 'data that is not text'}, which is not indexed")
     _check(file, kind)
     try:
         with warnings.catch_warnings():
@@ -121,14 +121,14 @@ def checked(file: File, reader: Callable[[File], Iterable[Read]] | None = None) 
 
 
 def read_lines(file: File, first: int) -> list[tuple[int, Parsed | Failure]]:
-    """Return the documents of some lines of a JSON Lines file, each with its line's number, from `first` on."""
+    """Return the documents of some lines of a JSON Lines file, with their line numbers, starting at `first`."""
     from rifflux.ingest.read import jsonl
 
     return [(number, _storable(part)) for number, part in jsonl.read_lines(file, first)]
 
 
 def _short(error: BaseException) -> str:
-    """Return the message of an error, on one line, without the names of Python objects."""
+    """Return the message of an error on one line, without the reprs of Python objects."""
     words = re.sub(r"'?<[^<>]* object at 0x[0-9a-f]+>'?", "", str(error))
     return " ".join(words.split())[:200] or type(error).__name__
 
@@ -150,7 +150,7 @@ def _load(kind: str) -> Reader:
 
 
 def _check(file: File, kind: str) -> None:
-    """Raise `Unreadable` if the file is not what its suffix says."""
+    """Raise `Unreadable` if the content does not match the file's suffix."""
     head = file.data[:8192]
     suffix = PurePosixPath(file.path).suffix
     if not head.strip() and kind not in _MAY_BE_EMPTY:
@@ -169,9 +169,9 @@ def _check(file: File, kind: str) -> None:
 
 
 def _storable(part: Parsed | Failure) -> Parsed | Failure:
-    """Return the part with a title of bounded length, and other characters for those that no database takes.
+    """Return the part with a title of bounded length, and characters that no database accepts replaced.
 
-    Spans stay.
+    Spans remain valid.
     """
     if isinstance(part, Failure):
         return part

@@ -1,4 +1,4 @@
-"""What the Office formats share: they are ZIP archives of XML."""
+"""Shared parts of the Office formats, which are ZIP archives of XML."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Protocol
 
 from rifflux.errors import Unreadable
 
-#: More text than this, unpacked, is no document but an attempt to fill the memory; nor is more of anything.
+#: The maximum unpacked size of text, and of everything: larger files are not documents but an attempt to fill the
+#: memory.
 MAX_TEXT_BYTES = 64 * 2**20
 MAX_UNPACKED_BYTES = 2**28
 _TEXT = (".xml", ".rels", ".html", ".txt", ".vml")
@@ -27,7 +28,7 @@ class Properties(Protocol):
 
 
 def open_archive(data: bytes) -> io.BytesIO:
-    """Return the archive as a file, once it is known to be whole. Raises `Unreadable`."""
+    """Return the archive as a file after checking that it is complete. Raises `Unreadable`."""
     stream = io.BytesIO(data)
     try:
         with zipfile.ZipFile(stream) as archive:
@@ -51,14 +52,14 @@ def open_archive(data: bytes) -> io.BytesIO:
 
 
 def facts_of(properties: Properties) -> dict[str, str]:
-    """Return what the core properties of a file say: its author, what it is about, and its dates."""
+    """Return the core properties of a file that are set: author, subject and dates."""
     said = {name: getattr(properties, name) for name in ("author", "category", "keywords", "subject")}
     facts = {**said, "created": _iso(properties.created), "updated": _iso(properties.modified)}
     return {name: value for name, value in facts.items() if value}
 
 
 def row_text(cells: list[str]) -> str:
-    """Return the cells of a row on one line, apart by ` | `; empty ones at the end are dropped."""
+    """Return the cells of a row on one line, separated by ` | `, without empty ones at the end."""
     lines = [" ".join(cell.split()) for cell in cells]
     while lines and not lines[-1]:
         lines.pop()

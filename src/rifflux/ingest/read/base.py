@@ -1,7 +1,7 @@
-"""What every reader takes and gives, and what it needs for that.
+"""Shared parts of the readers.
 
-`decode` makes text of bytes, `what_is` names a format by its first bytes; `OutlineBuilder` and `TextBuilder` give
-blocks their breadcrumbs.
+`decode` turns bytes into text, `what_is` names a format by its first bytes; `OutlineBuilder` and `TextBuilder` assign
+breadcrumbs to blocks.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from pathlib import PurePosixPath
 from rifflux.errors import Unreadable
 from rifflux.types import Block, Document, Parsed
 
-#: The metadata of a document that lists the pages of images, on which nothing can be found.
+#: The metadata field that lists a document's pages of images, on which nothing can be found.
 PAGES_WITHOUT_TEXT = "pages_without_text"
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file's bytes, with where they came from.
+    """A file's bytes, path and dates.
 
-    `path` is relative to the file's root, with forward slashes; it becomes the document's key.
-    Dates are ISO 8601, or None.
+    `path` is relative to the file's root, with forward slashes; it becomes the document's key. Dates are ISO 8601, or
+    None.
     """
 
     path: str
@@ -48,9 +48,9 @@ def document_of(
     updated: str | None = None,
     **metadata: object,
 ) -> Document:
-    """Return the document a reader makes of `file`, with its own dates where there are any.
+    """Return the document of a file, with its own dates if it has any, otherwise the file's.
 
-    An empty title becomes the readable name.
+    An empty title is replaced by the readable name.
     """
     return Document(
         key=file.path,
@@ -65,7 +65,7 @@ def document_of(
 
 @dataclass(slots=True)
 class _Section:
-    """A heading that is open: its span in the text, and whether anything stands under it."""
+    """An open heading: its span in the text, and whether anything is under it."""
 
     level: int
     title: str
@@ -77,11 +77,11 @@ class _Section:
 
 @dataclass(slots=True)
 class OutlineBuilder:
-    """Gives blocks their breadcrumbs while a text is read from top to bottom.
+    """Assigns breadcrumbs to blocks while a text is read from top to bottom.
 
-    Call `heading` and `block` in reading order, then `finish`. A heading is no block of its own, as it is in
-    the breadcrumb of what follows; one with nothing under it becomes a `heading` block of its parent, so that
-    it can still be found. `page` is the page or slide that is being read, in formats that have pages.
+    Call `heading` and `block` in reading order, then `finish`. A heading is not a block of its own, because it is in
+    the breadcrumb of what follows; one with nothing under it becomes a `heading` block of its parent, so that it can
+    still be found. `page` is the current page or slide, in formats with pages.
     """
 
     page: int | None = None
@@ -90,7 +90,7 @@ class OutlineBuilder:
     _path: tuple[str, ...] = ()
 
     def heading(self, level: int, title: str, start: int, end: int) -> None:
-        """Open the section `title`, whose heading stands at `start:end`, and close those it ends."""
+        """Open the section `title`, whose heading is at `start:end`, and close those it ends."""
         self._close(level)
         for parent in self._open:
             parent.bare = False
@@ -108,7 +108,7 @@ class OutlineBuilder:
         self._blocks.append(Block(start, end, kind, self._path, header, self.page))
 
     def finish(self) -> tuple[Block, ...]:
-        """Close all sections; the blocks in reading order."""
+        """Close all sections and return the blocks in reading order."""
         self._close(0)
         return tuple(self._blocks)
 
@@ -139,11 +139,11 @@ class TextBuilder:
     _outline: OutlineBuilder = field(default_factory=OutlineBuilder)
 
     def begin_page(self, number: int) -> None:
-        """Begin a page or slide, counted from 1; what is appended from here on stands on it."""
+        """Begin a page or slide, counted from 1; what is added from here on belongs to it."""
         self._outline.page = number
 
     def heading(self, level: int, title: str) -> None:
-        """Append a heading (1 is the outermost level) under which the next pieces stand."""
+        """Append a heading (1 is the outermost level) above the next pieces."""
         title = " ".join(title.split())
         if title:
             start, end = self._append(title)
@@ -165,7 +165,7 @@ class TextBuilder:
         updated: str | None = None,
         **metadata: object,
     ) -> Parsed:
-        """Return the document of all pieces so far, and its blocks. Ends the building."""
+        """Return the document of all pieces, and its blocks. Finishes the builder."""
         text = "".join(self._pieces)
         return Parsed(document_of(file, text, kind, title, created, updated, **metadata), self._outline.finish())
 
@@ -182,7 +182,7 @@ class TextBuilder:
 # The words of a heading without its inline markup
 
 
-#: A breadcrumb is cut behind this many characters; it is embedded with every chunk below it.
+#: The maximum characters of a breadcrumb's heading; it is embedded with every chunk below it.
 LONGEST_HEADING = 200
 
 _LITERAL = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)|\\([!-/:-@\[-`{-~])")  # code, and escaped characters
@@ -197,12 +197,12 @@ _MARKUP = (
     (re.compile(r"(~~|==)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
 )
 _MARKED = re.compile(r"[`\[\]<>*_~=\\{]")
-# Stands for a literal while the markup around it goes; the character means nothing in any text.
+# Replaces a literal while the markup around it is removed; the character has no meaning in any text.
 _HIDDEN = "\ufdd0"
 
 
 def plain_heading(markup: str) -> str:
-    """Return the heading as people read it: `` `code` `` without its ticks, links as their words, no emphasis."""
+    """Return the heading as people read it: without code ticks and emphasis, links as their words."""
     markup = markup[: 4 * LONGEST_HEADING]
     if _MARKED.search(markup):
         literals = [literal[2] or literal[3] for literal in _LITERAL.finditer(markup)]
@@ -215,13 +215,13 @@ def plain_heading(markup: str) -> str:
 
 
 def shortened(words: str) -> str:
-    """Return the heading, cut between words where it is too long for a breadcrumb."""
+    """Return the heading, cut between words if it is too long for a breadcrumb."""
     if len(words) <= LONGEST_HEADING:
         return words
     return words[:LONGEST_HEADING].rsplit(" ", 1)[0] + "…"
 
 
-# Bytes to text, whatever the encoding
+# Bytes to text, in any encoding
 
 
 # UTF-32 comes first: its little-endian mark starts with that of UTF-16.
@@ -234,14 +234,14 @@ _MARKS = (
 )
 _CONTROLS = bytes(set(range(32)) - set(b"\b\t\n\v\f\r\x1b")) + b"\x7f"
 _SAMPLE = 1 << 16
-# A program that makes text of a PDF leaves a zero byte for a sign it does not know. Data is full of them.
+# Programs that convert PDF to text write a zero byte for unknown characters. Binary data is full of them.
 _LEAST_PER_ZERO = 2_000
-# What files are in, if not in Unicode. Without the list a short text may come out as EBCDIC or UTF-16.
+# The common non-Unicode encodings. Without the list a short text may be detected as EBCDIC or UTF-16.
 _ENCODINGS = [
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "iso8859_2", "koi8_r"),
     *("mac_roman", "cp874", "cp932", "euc_jp", "gb18030", "big5", "cp949"),
 ]
-# Short texts fit many code pages about equally; then the most common one is right most often.
+# Short texts fit many code pages about equally; then the most common one is most often right.
 _USUAL = "cp1252"
 _ABOUT_EQUAL = 0.12
 
@@ -270,7 +270,7 @@ def decode(data: bytes) -> str:
 
 
 def _nearly_utf8(data: bytes) -> str | None:
-    """Return data as UTF-8 where only a few of its bytes are broken, or None if it is something else."""
+    """Return data decoded as UTF-8 if only a few of its bytes are invalid, or None if it is something else."""
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     foreign = len(text) - len(text.encode("ascii", "ignore"))
@@ -280,7 +280,7 @@ def _nearly_utf8(data: bytes) -> str | None:
 
 
 def _detected(data: bytes) -> str:
-    # It takes 20 ms to import, and almost all files are UTF-8.
+    # Importing it takes 20 ms, and almost all files are UTF-8.
     from charset_normalizer import from_bytes
 
     matches = from_bytes(data[: 4 * _SAMPLE], cp_isolation=_ENCODINGS)
@@ -296,7 +296,7 @@ def _detected(data: bytes) -> str:
     return data.decode(_USUAL if usual else best.encoding, "replace")
 
 
-# What a file holds, by its first bytes, whatever its name says
+# The format of a file by its first bytes, regardless of its name
 
 
 ZIP = b"PK\x03\x04"
@@ -329,7 +329,7 @@ _WIDE = (b"\xff\xfe", b"\xfe\xff")  # marks of UTF-16 and UTF-32, whose text is 
 
 
 def what_is(head: bytes) -> str:
-    """Return the format of data by its beginning, in words: `a PNG image`; nothing if it may be text."""
+    """Return the format of data by its beginning, in words: `a PNG image`; an empty string if it may be text."""
     for words, starts in _SIGNATURES.items():
         if head.startswith(starts):
             return words
@@ -337,7 +337,7 @@ def what_is(head: bytes) -> str:
 
 
 def looks_like_text(head: bytes) -> bool:
-    """Return True if data that begins so is text in some encoding; no data at all is not."""
+    """Return True if data with this beginning is text in some encoding; False for empty data."""
     if not head or what_is(head):
         return False
     if head.startswith(_WIDE):
@@ -346,5 +346,5 @@ def looks_like_text(head: bytes) -> bool:
 
 
 def is_encrypted_office(data: bytes) -> bool:
-    """Return True if the data is a DOCX, PPTX or XLSX behind a password."""
+    """Return True if the data is a password-protected DOCX, PPTX or XLSX."""
     return data.startswith(OLE) and "EncryptedPackage".encode("utf-16-le") in data

@@ -1,4 +1,4 @@
-"""Read source code: functions, classes and their methods, each under its name."""
+"""Reading of source code: functions, classes and their methods, each under its name."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _SUFFIXES = """
 .ps1 powershell, .py .pyi python, .r r, .rb ruby, .rs rust, .scala scala, .scss scss, .sol solidity, .sql sql,
 .svelte svelte, .swift swift, .tf hcl, .toml toml, .ts typescript, .tsx tsx, .vue vue, .yaml .yml yaml, .zig zig
 """
-#: The language of a file by its suffix, with the names that tree-sitter's grammars have.
+#: The language of a file by suffix, named as in tree-sitter's grammars.
 LANGUAGES: Mapping[str, str] = {
     suffix: language for *suffixes, language in (each.split() for each in _SUFFIXES.split(",")) for suffix in suffixes
 }
 
-# What people put right above a definition: comments, decorators, attributes, templates.
+# What commonly precedes a definition directly: comments, decorators, attributes, templates.
 _LEADING = re.compile(r"[ \t]*(?:#|//|/\*|\*|--|;|@|\[\[?\w|%|\"\"\"|template\b)")
 _CLOSES = re.compile(r"(?:\W|\bend\b)*", re.ASCII)
 
@@ -43,7 +43,7 @@ def read_code(file: File) -> Iterator[Parsed]:
 
 
 def code_blocks(text: str, language: str = "") -> tuple[Block, ...]:
-    """Return the blocks of source code: definitions, with the comments above them, and what stands between.
+    """Return the blocks of source code: definitions with the comments above them, and the code between.
 
     The headings of a block are the names around it: `("Class", "method")`.
     """
@@ -55,7 +55,7 @@ def code_blocks(text: str, language: str = "") -> tuple[Block, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A text, its lines, and where each starts."""
+    """A text, its lines, and the start of each line."""
 
     text: str
     lines: Sequence[str]
@@ -77,7 +77,7 @@ class _Source:
         yield from self._block(row, stop, path)
 
     def _with_comments(self, row: int, lowest: int) -> int:
-        """Return the first line of the comments and decorators that touch the line at `row`."""
+        """Return the first line of the comments and decorators directly above the line at `row`."""
         while row > lowest and _LEADING.match(self.lines[row - 1]):
             row -= 1
         return row
@@ -92,7 +92,7 @@ class _Source:
 
 
 def _without_closers(text: str, blocks: Iterator[Block]) -> Iterator[Block]:
-    """Yield the blocks, where the brackets that close a class stay with its last method: they say nothing alone."""
+    """Yield the blocks, with the brackets that close a class joined to its last method."""
     last: Block | None = None
     for block in blocks:
         if last is not None and _CLOSES.fullmatch(text, block.start, block.end):

@@ -1,4 +1,4 @@
-"""Find the definitions in source code: by its grammar where tree-sitter is installed, else by indentation."""
+"""Detection of definitions in source code: by grammar if tree-sitter is installed, otherwise by indentation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONG = 30
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """Something with a name, from its first line to its last (both counted from 0), and what it contains."""
+    """A named definition, from its first line to its last (both from 0), and the definitions in it."""
 
     name: str
     first: int
@@ -29,7 +29,7 @@ class Definition:
 
 # By grammar
 
-# Sound code takes a step for about 200 bytes.
+# Valid code takes a step for about 200 bytes.
 _BYTES_PER_STEP = 40
 _FREE_STEPS = 500
 _READ = 1 << 16
@@ -68,12 +68,12 @@ _FUNCTION_VALUES = frozenset(
         "generator_function_expression",
     ]
 )
-# What a module gives away, and what a prototype holds, is called by its own name.
+# Exported members and members of a prototype are called by their own name.
 _GIVEN_AWAY = re.compile(r"\A(?:module\.)?exports(?:\.|\Z)|\bprototype\.")
 
 
 def by_grammar(text: str, language: str) -> tuple[Definition, ...]:
-    """Return the definitions of `text` as tree-sitter parses it; none without the `code` extra or a grammar."""
+    """Return the definitions that tree-sitter finds in `text`; none without the `code` extra or a grammar."""
     parser = _parser(language)
     if parser is None:
         return ()
@@ -84,9 +84,9 @@ def by_grammar(text: str, language: str) -> tuple[Definition, ...]:
 
 
 def _parsed(parser: Parser, source: bytes) -> Tree | None:
-    """Return the syntax tree; None for what is so far from the language that it would take minutes to parse.
+    """Return the syntax tree, or None for text so unlike the language that parsing would take minutes.
 
-    Parsing is limited by steps, not by time, so that the same text always gives the same blocks.
+    Parsing is limited by steps, not by time, so that the same text always has the same blocks.
     """
     steps = count()
     most = _FREE_STEPS + len(source) // _BYTES_PER_STEP
@@ -125,7 +125,7 @@ def _found(node: Node) -> Iterator[Definition]:
 
 
 def _unwrapped(node: Node) -> Node | None:
-    """Return the definition that `node` is, or is wrapped around; None if it is neither."""
+    """Return the definition that `node` is or wraps, or None."""
     if _defines(node):
         return node
     if node.type in _WRAPPERS:
@@ -146,7 +146,7 @@ def _defines(node: Node) -> bool:
 
 
 def _assigned(node: Node) -> tuple[Node, Node] | None:
-    """Return what a statement assigns a function to, and the function; of `a = b.c = function`, `b.c` and that."""
+    """Return the target and the function of an assignment statement; for `a = b.c = function`, `b.c` and that."""
     target = None
     if node.named_children:
         value = node.named_children[0]
@@ -161,14 +161,14 @@ def _assigned(node: Node) -> tuple[Node, Node] | None:
 
 
 def _is_defining(value: Node) -> bool:
-    """Return True if giving a name to a value defines something: a function, a class, an object with methods."""
+    """Return True if a named value is a definition: a function, a class, or an object with methods."""
     return value.type in _FUNCTION_VALUES or (
         value.type == "object" and any(_defines(each) for each in value.named_children)
     )
 
 
 def _objects(node: Node) -> Iterator[Node]:
-    """Yield the objects that a statement gives a name to."""
+    """Yield the objects that a statement assigns to a name."""
     assigned = _assigned(node) if node.type == "expression_statement" else None
     values = [assigned[1]] if assigned else [child.child_by_field_name("value") for child in node.named_children]
     yield from (value for value in values if value is not None and value.type == "object")
@@ -188,7 +188,7 @@ def _defined(node: Node, outer: Node) -> Definition:
 
 
 def _name(node: Node) -> str:
-    """Return the name a reader would call it by: `Class`, `Type.method` for a Go receiver, the type of an `impl`."""
+    """Return the name a reader would use: `Class`, `Type.method` for a Go receiver, the type of an `impl`."""
     if node.type == "expression_statement" and (assigned := _assigned(node)):
         own = assigned[1].child_by_field_name("name")
         return _called(_text(assigned[0])) or (_text(own) if own is not None else "")
@@ -201,7 +201,7 @@ def _name(node: Node) -> str:
 
 
 def _called(target: str) -> str:
-    """Return the name of what is assigned to: `send` for `exports.send`, `View.render` for `View.prototype.render`."""
+    """Return the name of an assignment's target: `send` for `exports.send`, `V.draw` for `V.prototype.draw`."""
     return " ".join(_GIVEN_AWAY.sub("", target).split())[:100]
 
 

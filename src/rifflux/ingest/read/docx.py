@@ -19,14 +19,14 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _MATH_TEXT = "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _BREAKS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
-#: What is no part of its paragraph's text: boxes, properties, and what was moved away or is said twice.
+#: Elements that are not part of their paragraph's text: boxes, properties, moved text and duplicates.
 _APART = (f"{_W}txbxContent", f"{_W}pPr", f"{_W}moveFrom", _FALLBACK)
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _NOTES = re.compile(r"/(?:footnotes|endnotes)$")
 
 
 def read(file: File) -> Iterator[Parsed]:
-    """Yield one document. Text boxes stand where they are anchored, deleted text (tracked changes) is left out.
+    """Yield one document. Text boxes are where they are anchored; deleted text (tracked changes) is omitted.
 
     Raises `Unreadable` if the file is broken.
     """
@@ -41,7 +41,7 @@ def read(file: File) -> Iterator[Parsed]:
 
 
 def _role(style: BaseStyle) -> tuple[str, int]:
-    """Return the kind that a style, or the one it is based on, gives a paragraph, and the level of a heading."""
+    """Return the block kind that a style, or one it is based on, implies, and the level of a heading."""
     for _ in range(10):  # a broken file may base styles on each other in a circle
         name = (style.name or "").lower()
         if match := _HEADING.match(name):
@@ -57,7 +57,7 @@ def _role(style: BaseStyle) -> tuple[str, int]:
 
 
 def _add_blocks(build: TextBuilder, parent: Element, styles: dict[str, tuple[str, int]]) -> None:
-    """Append the paragraphs and tables in `parent`, those inside content controls too."""
+    """Append the paragraphs and tables in `parent`, including those inside content controls."""
     for child in parent:
         if child.tag == f"{_W}p":
             _add_paragraph(build, child, styles)
@@ -82,7 +82,7 @@ def _add_paragraph(build: TextBuilder, paragraph: Element, styles: dict[str, tup
 
 
 def _add_table(build: TextBuilder, table: Element, styles: dict[str, tuple[str, int]]) -> None:
-    """Append a table; one of a single cell is only a frame around its text."""
+    """Append a table; a table of a single cell is only a frame around its text."""
     rows = [_cells(row) for row in table.iterchildren(f"{_W}tr", f"{_W}sdt")]
     if len(rows) == 1 and len(rows[0]) == 1:
         _add_blocks(build, rows[0][0], styles)
@@ -92,7 +92,7 @@ def _add_table(build: TextBuilder, table: Element, styles: dict[str, tuple[str, 
 
 
 def _cells(row: Element) -> list[Element]:
-    """Return the cells of a row, without those of tables inside them, whose text is theirs already."""
+    """Return the cells of a row, without those of nested tables, whose text is already included."""
     cells = list(row.iter(f"{_W}tc"))
     inside = {inner for cell in cells for inner in cell.iter(f"{_W}tc") if inner is not cell}
     return [cell for cell in cells if cell not in inside]

@@ -16,7 +16,7 @@ from rifflux.errors import Unreadable
 from rifflux.ingest.read.base import File, TextBuilder, decode
 from rifflux.types import Parsed
 
-#: What carries no text of the page's own.
+#: Elements without text of the page's own.
 _NOISE = " | ".join(
     [
         *("//script", "//style", "//noscript", "//template", "//svg", "//iframe", "//object", "//dialog"),
@@ -35,19 +35,19 @@ _INLINE = frozenset(_INLINE_NAMES.split())
 _ITEMS = ("li", "dt", "dd")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
-#: A page of fewer characters has nothing to spare.
+#: In a page of fewer characters nothing is removed.
 _SHORT = 500
-#: The main text stands where passages of this length are, and holds this share of them.
+#: The minimum length of a passage, and the share of passages that the main text's element contains.
 _PASSAGE = 40
 _MOST = 0.9
-#: No passages of their own: parts of one, and the title in the head.
+#: Elements that are not passages of their own: parts of one, and the title in the head.
 _APART = _INLINE | {"title"}
-#: One of these is part of the main text, and never the place of it.
+#: These elements are part of the main text and never contain all of it.
 _LEAVES = frozenset({"p", "li", "dd", "dt", "td", "pre", "blockquote"})
 
 
 def read(file: File) -> Iterator[Parsed]:
-    """Yield the page's main text as one document; what it says of itself is its metadata.
+    """Yield the page's main text as one document, with the page's own metadata.
 
     Nothing is ever fetched. Raises `Unreadable` for binary data.
     """
@@ -70,7 +70,7 @@ def add_markup(build: TextBuilder, markup: str) -> None:
 
 
 def _decode(data: bytes) -> str:
-    """Return the text of a page in UTF-8, in the encoding it declares, or in the one it seems to have."""
+    """Return the text of a page in UTF-8, in its declared encoding, or in the detected one."""
     declared = _CHARSET.search(data, 0, 4096)
     try:
         data.decode()
@@ -84,8 +84,8 @@ def _decode(data: bytes) -> str:
 
 
 def _parse(markup: str) -> Element | None:
-    """Return the tree of a page without its noise, or None if there is nothing in it. Raises `Unreadable`."""
-    # As bytes: lxml refuses strings with an encoding declaration, as XHTML has.
+    """Return the tree of a page without its noise, or None if it is empty. Raises `Unreadable`."""
+    # As bytes: lxml rejects strings with an encoding declaration, as XHTML has.
     parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     try:
         tree = lxml_html.document_fromstring(markup.replace("\0", "").encode("utf-8", "replace"), parser=parser)
@@ -101,7 +101,7 @@ def _parse(markup: str) -> Element | None:
 
 
 def _write_as_tex(formula: Element) -> None:
-    """Replace the parts of a MathML formula, which say each symbol alone, by its TeX source."""
+    """Replace the parts of a MathML formula, which contain single symbols, by its TeX source."""
     tex = formula.get("alttext") or "".join(formula.xpath(".//annotation[contains(@encoding, 'tex')]//text()"))
     if tex:
         for part in list(formula):
@@ -110,7 +110,7 @@ def _write_as_tex(formula: Element) -> None:
 
 
 def _facts(tree: Element) -> dict[str, Any]:
-    """Return the title, author, date, language, description and keywords that the page states of itself."""
+    """Return the title, author, date, language, description and keywords that the page declares."""
     facts: dict[str, Any] = {"title": _first(tree, "//head/title", "//meta[@property='og:title']/@content", "//h1")}
     facts["author"] = _first(tree, "//meta[@name='author' or @name='dc.creator']/@content")
     published = "//meta[@property='article:published_time' or @name='date' or @name='dcterms.date']/@content"
@@ -130,7 +130,7 @@ def _first(tree: Element, *queries: str) -> str:
 
 
 def _main(tree: Element) -> Element:
-    """Return the innermost element with the main text: the one marked so, or the one with most of what is no link."""
+    """Return the innermost element with the main text: the one marked so, or the one with most unlinked text."""
     for marked in ("//main", "//*[@role='main']", "//article"):
         found = tree.xpath(marked)
         if len(found) == 1 and found[0].text_content().strip():
@@ -143,7 +143,7 @@ def _main(tree: Element) -> Element:
 
 
 def _text_lengths(tree: Element) -> Counter[Element]:
-    """Return how much of the page's running text each element holds: long passages, without their links."""
+    """Return the length of running text in each element: long passages, without their links."""
     lengths: Counter[Element] = Counter()
     for node in tree.iterdescendants():
         if node.tag in _APART:
@@ -163,9 +163,9 @@ def _unlinked(node: Element) -> str:
 
 
 class _TreeWalk:
-    """Appends a tree to a text, block by block; text that runs on is gathered until its block ends.
+    """Appends a tree to a text, block by block; running text is collected until its block ends.
 
-    It goes by events, not by calling itself: pages with unclosed tags nest many hundreds deep.
+    It is event-based rather than recursive: pages with unclosed tags are nested many hundreds deep.
     """
 
     def __init__(self, build: TextBuilder) -> None:
@@ -175,7 +175,7 @@ class _TreeWalk:
         self.marker = ""
 
     def add(self, tree: Element) -> None:
-        """Append what is in `tree`."""
+        """Append the content of `tree`."""
         walk = etree.iterwalk(tree, events=("start", "end"))
         for event, node in walk:
             if event == "end":
@@ -189,7 +189,7 @@ class _TreeWalk:
         self._flush()
 
     def _taken_whole(self, node: Element) -> bool:
-        """Append the kinds of elements that are dealt with in one piece; whether `node` was such a one."""
+        """Append an element that is handled in one piece and return True, or return False for other elements."""
         is_whole = node.tag in _HEADINGS or node.tag in ("head", "pre") or (node.tag == "table" and _is_data(node))
         if is_whole:
             self._flush()
@@ -227,7 +227,7 @@ class _TreeWalk:
         self.build.add(lines, kind="table", header="\n".join(line for _, line in header))
 
     def _flush(self) -> None:
-        """End the running block: white space counts as one blank, and a line break as itself."""
+        """End the running block, collapsing white space except line breaks."""
         lines = [" ".join(line.split()) for line in _unbroken(self.running)]
         self.running = []
         text = "\n".join(line for line in lines if line)
@@ -247,7 +247,7 @@ def _unbroken(pieces: list[str]) -> list[str]:
 
 
 def _line(node: Element) -> str:
-    """Return all text in `node` on one line, its blocks apart."""
+    """Return all text in `node` on one line, with its blocks separated by spaces."""
     pieces: list[str] = []
     for event, each in etree.iterwalk(node, events=("start", "end")):
         apart = each.tag not in _INLINE
@@ -261,7 +261,7 @@ def _line(node: Element) -> str:
 
 
 def _is_data(table: Element) -> bool:
-    """Return True if a table holds data; one with blocks of text in its cells only arranges the page."""
+    """Return True if a table contains data; one with blocks of text in its cells only arranges the page."""
     return not table.xpath(".//table | .//h1 | .//h2 | .//h3 | .//ul | .//ol | .//pre | .//p[2]") and bool(
         table.xpath(".//tr[2] | .//tr/*[2]")
     )

@@ -1,4 +1,4 @@
-"""JSON Lines of documents, and JSON files that hold a list of them."""
+"""Reading of JSON Lines of documents, and of JSON files that contain a list of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CREATED = ("created_at", "created", "date")
 _UPDATED = ("updated_at", "updated", "modified")
 _LICENSE = ("license", "licence")
 _OTHER = ("title", "metadata", "kind", "links")
-#: Of more bad lines than this, only the number is given.
+#: The maximum number of bad lines that are listed; of further ones only the number is given.
 MOST_FAILURES = 20
 
 Record = Mapping[str, object]
@@ -28,16 +28,15 @@ Record = Mapping[str, object]
 def read(file: File) -> Iterator[Parsed | Failure]:
     """Yield a document for each line, under its own key, or `path#line` if it has none.
 
-    A record may have `_id` (or `id`, `key`), `title`, `text` (`content`, `body`), `metadata`, `created_at`
-    (`date`), `updated_at`, `kind`, `links` and `license`; other plain fields join the metadata. A bad line
-    yields a `Failure` and the rest goes on; of records with the same key the last counts. Raises `Unreadable`
-    if no line is good.
+    A record may have `_id` (or `id`, `key`), `title`, `text` (`content`, `body`), `metadata`, `created_at` (`date`),
+    `updated_at`, `kind`, `links` and `license`; other plain fields join the metadata. A bad line yields a `Failure` and
+    the rest continues; of records with the same key the last counts. Raises `Unreadable` if no line is good.
     """
     yield from _unique(file, read_lines(file, 1))
 
 
 def read_json(file: File) -> Iterator[Parsed | Failure]:
-    """Yield the documents of a JSON file that is a list of records, or holds one as `documents`; else its text."""
+    """Yield the documents of a JSON file that is a list of records, or has one as `documents`; else its text."""
     records = _records(file.data)
     if records is None:
         yield from read_code(file)
@@ -46,7 +45,7 @@ def read_json(file: File) -> Iterator[Parsed | Failure]:
 
 
 def read_lines(file: File, first: int) -> Iterator[tuple[int, Parsed | Failure]]:
-    """Yield the documents of some lines of a file, each with its number; `first` is that of the first line."""
+    """Yield the documents of some lines of a file with their line numbers; `first` is that of the first line."""
     yield from _documents(file, _parsed_lines(file, first))
 
 
@@ -59,7 +58,7 @@ def _documents(file: File, records: Iterable[tuple[int, object]]) -> Iterator[tu
 
 
 def _parsed_lines(file: File, first: int) -> Iterator[tuple[int, object]]:
-    """Yield the number of each line that holds something, and its value, or the error it makes."""
+    """Yield the number of each line that is not blank, with its value or the error in parsing it."""
     for number, line in enumerate(decode(file.data).split("\n"), start=first):
         if line and not line.isspace():
             try:
@@ -69,7 +68,7 @@ def _parsed_lines(file: File, first: int) -> Iterator[tuple[int, object]]:
 
 
 def holds_records(data: bytes) -> bool:
-    """Return True if a JSON file holds documents, and not other data."""
+    """Return True if a JSON file contains documents rather than other data."""
     return _records(data) is not None
 
 
@@ -94,7 +93,7 @@ def _is_record(value: object) -> bool:
 
 
 def _unique(file: File, parts: Iterable[tuple[int, Parsed | Failure]]) -> Iterator[Parsed | Failure]:
-    """Yield the documents among the parts of a file, each key once, then what went wrong."""
+    """Yield the documents among the parts of a file, without duplicate keys, then the failures."""
     records = Records(file.path)
     found: dict[str, Parsed] = {}
     for number, part in parts:
@@ -112,7 +111,7 @@ def _unique(file: File, parts: Iterable[tuple[int, Parsed | Failure]]) -> Iterat
 
 @dataclass(slots=True)
 class Records:
-    """What the lines of a file hold so far: the line of each key, and what could not be read."""
+    """The records of a file so far: the line of each key, and the failures."""
 
     path: str
     lines: dict[str, int] = field(default_factory=dict)
@@ -120,29 +119,29 @@ class Records:
     failed: int = 0
 
     def add(self, key: str, number: int) -> None:
-        """Note a document; an earlier one with the same key fails."""
+        """Record a document; an earlier one with the same key fails."""
         if key in self.lines:
-            self.fail(Failure(f"{self.path}:{self.lines[key]}", f"its id {key!r} comes again in line {number}"))
+            self.fail(Failure(f"{self.path}:{self.lines[key]}", f"its id {key!r} is repeated in line {number}"))
         self.lines[key] = number
 
     def fail(self, failure: Failure) -> None:
-        """Note what could not be read."""
+        """Record a failure."""
         if self.failed < MOST_FAILURES:
             self.failures.append(failure)
         self.failed += 1
 
     def all_failures(self) -> list[Failure]:
-        """Return the first failures, and how many more there are. Raises `Unreadable` if nothing else was found."""
+        """Return the first failures, and the number of further ones. Raises `Unreadable` if there are no documents."""
         if self.failures and not self.lines:
             line = self.failures[0].path.rpartition(":")[2]
             first = self.failures[0]
-            raise Unreadable(f"has no line that holds a document; line {line} is {first.reason}", kind=first.kind)
+            raise Unreadable(f"has no line with a document; line {line} is {first.reason}", kind=first.kind)
         more = self.failed - len(self.failures)
         return [*self.failures, *([Failure(self.path, f"{more} more lines could not be read")] if more else [])]
 
 
 def _parsed(file: File, number: int, record: object) -> Parsed:
-    """Return the document of a record. Raises `ValueError` with the reason if it is none."""
+    """Return the document of a record. Raises `ValueError` with the reason if it is invalid."""
     if isinstance(record, ValueError):
         raise record
     if not isinstance(record, dict):
@@ -162,7 +161,7 @@ def _parsed(file: File, number: int, record: object) -> Parsed:
 
 
 def _key(record: Record) -> str:
-    """Return the record's own key, or nothing. A number is one too."""
+    """Return the record's own key, which may be a number, or an empty string."""
     value = next((record[name] for name in _KEY if record.get(name) not in (None, "")), "")
     if isinstance(value, str | int):
         return str(value)
@@ -170,14 +169,14 @@ def _key(record: Record) -> str:
 
 
 def _text(record: Record) -> str:
-    """Return the record's text; one with neither text nor title says its plain fields, so that it can be found."""
+    """Return the record's text; without text and title, its plain fields, so that it can be found."""
     if any(name in record for name in (*_TEXT, "title")):
         return _string(record, *_TEXT).replace("\r\n", "\n").replace("\r", "\n")
     return "\n".join(f"{name}: {value}" for name, value in record.items() if _is_scalar(value) and name not in _KEY)
 
 
 def _string(record: Record, *names: str) -> str:
-    """Return the first of the named fields that is there. Raises `ValueError` if it is not a string."""
+    """Return the first of the named fields that is set. Raises `ValueError` if it is not a string."""
     for name in names:
         value = record.get(name)
         if value is not None:
@@ -227,7 +226,7 @@ def _links(record: Record) -> Iterator[Link]:
 
 
 def _dated(document: Document, record: Record, file: File) -> Document:
-    """Return a document with the record's dates; the file's stand in only for a record that has none at all."""
+    """Return a document with the record's dates; the file's are only used for a record without any."""
     created = next(filter(None, (_date(record.get(name)) for name in _CREATED)), None)
     updated = next(filter(None, (_date(record.get(name)) for name in _UPDATED)), None)
     if created or updated:
@@ -236,7 +235,7 @@ def _dated(document: Document, record: Record, file: File) -> Document:
 
 
 def _date(value: object) -> str | None:
-    """Return an ISO 8601 date or a Unix time in seconds as ISO 8601; None for anything else."""
+    """Return an ISO 8601 date or a Unix time in seconds as ISO 8601, or None for anything else."""
     try:
         if isinstance(value, str):
             datetime.fromisoformat(value)

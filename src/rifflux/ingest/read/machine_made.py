@@ -1,7 +1,7 @@
-"""Recognize text that programs wrote for programs: nobody looks for it, and it fills an index.
+"""Recognition of text that programs wrote for programs: nobody searches for it, and it fills an index.
 
-Content decides where it can: the length of lines, runs of base64, headers that generators write, statements of dumps.
-Lock files look like any other data, so `lock_files.txt` has their names.
+Content decides where it can: the length of lines, runs of base64, headers of generators, statements of dumps. Lock
+files look like any other data, so `lock_files.txt` lists their names.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from functools import cache
 from importlib.resources import files
 from pathlib import PurePosixPath
 
-#: Nobody writes code in lines of so many bytes on average.
+#: Nobody writes code in lines of this many bytes on average.
 LONG_LINES = 400
-#: A JSON file of so many bytes that holds no documents is data.
+#: A JSON file larger than this without documents is data.
 LARGE_DATA = 2**18
-#: The share of a text in unbroken runs of base64 from which it is a drawing, or other data.
+#: The minimum share of a text in unbroken runs of base64 for it to be a drawing, or other data.
 ENCODED = 0.5
 _HEAD = 2048
 
@@ -24,7 +24,7 @@ _CATALOGUES = frozenset({".po", ".pot", ".xlf", ".xliff"})
 _LIKE_CODE = re.compile(r"\.(?:[chmr]|cc|cpp|cs|go|hh|hpp|java|kt|lua|php|py|pyi|rb|rs|scala|swift|vb)\Z")
 _RUN = re.compile(rb"[A-Za-z0-9+/]{200,}")
 _MIXED = re.compile(rb"(?=.*[0-9])(?=.*[a-z]).*[A-Z]")
-#: What generators write into the first lines, in a comment: Go's convention, and that of many others.
+#: The comments of generators in the first lines: Go's convention, and that of many others.
 _GENERATED = re.compile(
     rb"^\W*(?:@generated\b|code generated\b.*\bdo not edit|"
     rb".*\b(?:auto-?generated|automatically generated|generated (?:by|from|code))\b.*\bdo not (?:edit|modify))",
@@ -34,7 +34,7 @@ _INSERT = re.compile(rb"^(?:INSERT INTO|COPY .* FROM stdin)\b", re.IGNORECASE | 
 
 
 def machine_made(path: str, data: bytes) -> str:
-    """Return the kind of a file that a program wrote for programs: `lock`, `minified` ...; nothing for any other."""
+    """Return the kind of a machine-made file, such as `lock` or `minified`, or an empty string for others."""
     name = PurePosixPath(path).name.lower()
     suffix = PurePosixPath(name).suffix
     if name in _lock_files():

@@ -1,4 +1,4 @@
-"""Mail: single messages (EML) and mailboxes of them (MBOX)."""
+"""Reading of mail: single messages (EML) and mailboxes of them (MBOX)."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from rifflux.ingest.read.html import add_markup
 from rifflux.types import Parsed
 
 _HEADERS = ("from", "to", "subject", "date", "message-id", "received")
-#: Where a message of a mailbox begins (RFC 4155): at the start, or after a blank line, and before a header.
+#: The beginning of a message in a mailbox (RFC 4155): at the start or after a blank line, and before a header.
 _POSTMARK = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n(?=[\w-]+:)")
 _QUOTED_POSTMARK = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
 def read_message(file: File) -> Iterator[Parsed]:
-    """Yield one document titled by the subject; people and the names of attachments are its metadata.
+    """Yield one document titled by the subject, with people and names of attachments as metadata.
 
-    The plain text is read, or the HTML of a message without. Raises `Unreadable` where no mail headers are.
+    The plain text is read, or the HTML of a message without. Raises `Unreadable` if there are no mail headers.
     """
     message = _parse(file.data)
     if not any(name in message for name in _HEADERS):
-        raise Unreadable("says it is a mail but has no mail headers")
+        raise Unreadable("is named as a mail but has no mail headers")
     yield _parsed(file, message, file.path)
 
 
 def read_mailbox(file: File) -> Iterator[Parsed]:
-    """Yield a document for each message, its key `path#message-id`, or `path#number` without one of its own."""
+    """Yield a document per message with the key `path#message-id`, or `path#number` without a unique id."""
     starts = list(_POSTMARK.finditer(file.data))
     if not file.data.strip():
         return
     if not starts or starts[0].start() != 0:
-        raise Unreadable("says it is a mailbox but does not begin with a message")
+        raise Unreadable("is named as a mailbox but does not begin with a message")
     ends = [*(match.start() for match in starts[1:]), len(file.data)]
     keys: set[str] = set()
     for number, (match, end) in enumerate(zip(starts, ends, strict=True), start=1):
@@ -55,7 +55,7 @@ def read_mailbox(file: File) -> Iterator[Parsed]:
 
 
 def _parse(data: bytes) -> Message:
-    # The older policy leaves headers as they are; the newer one raises many kinds of errors over broken ones.
+    # The older policy leaves headers as they are; the newer one raises many kinds of errors for broken ones.
     return BytesParser(policy=policy.compat32).parsebytes(data)
 
 
@@ -100,7 +100,7 @@ def _add_body(build: TextBuilder, part: Message) -> None:
 
 
 def _content(part: Message) -> str:
-    """Return the text of a part in the character set it declares, or in the one it seems to have."""
+    """Return the text of a part in its declared character set, or in the detected one."""
     data = part.get_payload(decode=True)
     if not isinstance(data, bytes):
         return ""
@@ -111,7 +111,7 @@ def _content(part: Message) -> str:
 
 
 def _text(message: Message, name: str) -> str:
-    """Return a header in one line, its encoded words (RFC 2047) decoded as far as they can be."""
+    """Return a header on one line, with its encoded words (RFC 2047) decoded as far as possible."""
     return _unfolded(message.get(name) or "")
 
 
@@ -124,13 +124,13 @@ def _unfolded(value: Header | str) -> str:
 def _people(message: Message, name: str) -> list[str]:
     """Return the people named in a header: `Ann Lee <ann@example.org>`."""
     headers: Iterable[object] = message.get_all(name) or ()
-    # Taken apart before decoding: a decoded name may hold a comma.
+    # Split before decoding, because a decoded name may contain a comma.
     pairs = [(_unfolded(person), address) for person, address in getaddresses([str(each) for each in headers])]
     return [f"{person} <{address}>" if person else address for person, address in pairs if person or address]
 
 
 def _sent(message: Message) -> str | None:
-    """Return the sending time in ISO 8601; None if it is missing or malformed."""
+    """Return the sending time in ISO 8601, or None if it is missing or malformed."""
     try:
         sent: datetime = parsedate_to_datetime(str(message.get("date", "")))
         return (sent if sent.tzinfo else sent.replace(tzinfo=UTC)).isoformat(timespec="seconds")

@@ -1,6 +1,6 @@
-"""Read Markdown: CommonMark with tables and front matter, as markdown-it-py parses its blocks.
+"""Reading of Markdown: CommonMark with tables and front matter, with blocks parsed by markdown-it-py.
 
-Inline markup is left as it is written; the words in it are what is searched.
+Inline markup is left as written, because the words in it are searched.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rifflux.types import Block, Parsed
 _KINDS = {"fence": "code", "code_block": "code", "table_open": "table", "html_block": "paragraph"}
 _LEAVES = {"paragraph_open", "heading_open", *_KINDS}
 _NEWLINE = re.compile(r"\r\n?|\n")
-# Comments, and tags that say nothing by themselves: closing ones, and those with no attributes but these.
+# Comments, and tags without content of their own: closing ones, and those with no attributes but these.
 _SILENT_HTML = re.compile(
     r"<!--.*?(?:-->|\Z)|</[a-z][^<>]*>"
     r"|<[a-z][\w-]*(?:\s+(?:id|name|class|style)\s*=\s*(?:\"[^\"]*\"|'[^']*'))*\s*/?>",
@@ -30,9 +30,9 @@ _SILENT_HTML = re.compile(
 
 
 def read_markdown(file: File) -> Iterator[Parsed]:
-    """Yield the document of a Markdown file; its title is the front matter's, or the heading all of it is under.
+    """Yield the document of a Markdown file, titled by its front matter or its top heading.
 
-    Tags in its text (`#boat`) join those of the front matter.
+    Tags in its text (`#boat`) are added to those of the front matter.
     """
     text = decode(file.data)
     front = front_matter(text)
@@ -50,12 +50,12 @@ def read_markdown(file: File) -> Iterator[Parsed]:
 
 
 def markdown_blocks(text: str) -> tuple[Block, ...]:
-    """Return the blocks of a Markdown text, front matter left out."""
+    """Return the blocks of a Markdown text, without front matter."""
     return _scan(text, front_matter(text).end).outline.finish()
 
 
 def _tags(given: Value | None, text: str, blocks: Iterable[Block]) -> list[str]:
-    """Return the tags of the front matter, and those that stand in prose, each once."""
+    """Return the distinct tags of the front matter and of the prose."""
     if isinstance(given, str):
         listed = given.split(",")
     elif isinstance(given, list):
@@ -69,7 +69,7 @@ def _tags(given: Value | None, text: str, blocks: Iterable[Block]) -> list[str]:
 
 @dataclass(slots=True)
 class _MarkdownScan:
-    """What was found on the way through the tokens: headings with their levels, and blocks."""
+    """The result of scanning the tokens: headings with their levels, and blocks."""
 
     headings: list[tuple[int, str]] = field(default_factory=list)
     opens_with_heading: bool = True
@@ -88,9 +88,9 @@ class _MarkdownScan:
 
 
 def _scan(text: str, offset: int) -> _MarkdownScan:
-    """Go through `text` from `offset` on, a list of lines to markdown-it, and note each leaf block."""
+    """Scan `text` from `offset` on with markdown-it, and record each leaf block."""
     source = text[offset:]
-    # The start of each line, and the end of the text last.
+    # The start of each line, and finally the end of the text.
     if "\r" in source:
         starts = [offset, *(offset + newline.end() for newline in _NEWLINE.finditer(source)), offset + len(source)]
     else:
@@ -143,7 +143,7 @@ _DEEPEST = 100
 
 @cache
 def _parser() -> MarkdownIt:
-    """Return a parser of blocks only. Link definitions count as text: people search for what they link to."""
+    """Return a parser of blocks only. Link definitions count as text: people search for their targets."""
     parser = (
         MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable("table").disable(["inline", "text_join", "reference"])
     )
@@ -151,16 +151,16 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-# A line no block but a paragraph can begin with, nor can it end one: it starts with a letter, a quote, code,
-# emphasis... and not with what may be a marker, a rule, an underline or a table.
+# A line that can only begin a paragraph and cannot end one: it starts with a letter, a quote, code, emphasis etc., but
+# not with a possible marker, rule, underline or table.
 _PROSE_LINE = re.compile(r"[^\W\d_]|[\"'“‘«(\\$!/]|`(?!``)|\*\*?[^\s*]|__?[^\s_]|\d+(?![\d.)])")
 
 
 def _prose(state: StateBlock, start_line: int, _end_line: int, silent: bool) -> bool:
-    """Recognise the usual paragraph at once: a rule for markdown-it.
+    """Recognise the usual paragraph immediately: a rule for markdown-it.
 
-    Its own rules try every other sort of block on each line of each paragraph, twice; that takes two thirds
-    of the time. A paragraph that has any other line than `_PROSE_LINE` is left to them.
+    Its own rules try every other sort of block on each line of each paragraph, twice, which takes two thirds of the
+    time. A paragraph with any line other than `_PROSE_LINE` is left to them.
     """
     if silent or state.is_code_block(start_line):
         return False
@@ -175,7 +175,7 @@ def _prose(state: StateBlock, start_line: int, _end_line: int, silent: bool) -> 
     return True
 
 
-# The metadata in front of a Markdown text: `key: value` lines and lists between two lines of `---`
+# The metadata before a Markdown text: `key: value` lines and lists between two lines of `---`
 
 
 _FENCED = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -196,14 +196,14 @@ Value = bool | int | float | str | list[str]
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """The values by key, in the order of the file, and where the text begins behind them."""
+    """The values by key, in the order of the file, and the position of the text after them."""
 
     values: Mapping[str, Value] = field(default_factory=dict)
     end: int = 0
 
 
 def front_matter(text: str) -> FrontMatter:
-    """Return the values between `---` lines at the very start of `text`; none if that isn't a list of keys."""
+    """Return the values between `---` lines at the very start of `text`; none if that is not a list of keys."""
     fenced = _FENCED.match(text)
     if fenced is None:
         return FrontMatter()
@@ -216,7 +216,7 @@ def front_matter(text: str) -> FrontMatter:
 
 
 def date_in(values: Mapping[str, Value], *keys: str) -> str | None:
-    """Return the first of these keys that holds an ISO 8601 date, made strict: a `T` before the time, no spaces."""
+    """Return the first of these keys with an ISO 8601 date, normalized: a `T` before the time, no spaces."""
     for key in keys:
         value = values.get(key)
         if isinstance(value, str) and _ISO_DATE.fullmatch(value):
@@ -229,7 +229,7 @@ def date_in(values: Mapping[str, Value], *keys: str) -> str | None:
 
 
 def _entries(lines: list[str]) -> list[tuple[str, str, list[str]]]:
-    """Return each key with what stands behind its colon and the lines that belong to it."""
+    """Return each key with the text after its colon and the lines that belong to it."""
     entries: list[tuple[str, str, list[str]]] = []
     for line in lines:
         entry = _ENTRY.match(line)
@@ -285,24 +285,24 @@ def _unquoted(scalar: str) -> str:
 # Tags in the text: `#boat`, `#kitchen/cold`
 
 
-#: Tags of a document.
+#: The maximum number of tags per document.
 MOST_TAGS = 100
-#: The time to parse a paragraph grows with the square of its brackets. One with more of them has no tags.
+#: Parsing a paragraph takes time quadratic in its brackets. A paragraph with more of them has no tags.
 MOST_BRACKETS = 1_000
-#: A tag has one level or several and at least one letter. It starts a word.
+#: A tag has one or more levels and at least one letter. It starts a word.
 _TAG = re.compile(r"(?<!\S)#(?=[\w/-]*[^\W\d_])(\w[\w/-]*)")
-#: The label and the target of a link reference definition. What renderers accept behind the target differs, so it is
-#: not looked at. A footnote (`[^1]: ...`) has text there instead of a target.
+#: The label and the target of a link reference definition. Renderers differ in what they accept after the target, so
+#: the rest is ignored. A footnote (`[^1]: ...`) has text there instead of a target.
 _DEFINITION = re.compile(r"^(?:[ \t>]|[-*+][ \t])*\[(?!\^)(?:\\.|[^\[\]\\])+\]:\s*\S+", re.MULTILINE)
-#: Stands for a piece of a paragraph that is not text, so that what follows it starts no word.
+#: Replaces a piece of a paragraph that is not text, so that the text after it does not start a word.
 _OBJECT = "\ufffc"
 
 
 def tags_in(text: str, blocks: Iterable[Block]) -> Iterator[str]:
     """Yield the tags in the paragraphs and list items of a text, in order of appearance.
 
-    A tag stands in the text that a reader sees. The targets of links, addresses, code, HTML and escaped characters are
-    no tags.
+    A tag is in the text that a reader sees. Targets of links, addresses, code, HTML and escaped characters are not
+    tags.
     """
     for block in blocks:
         if block.kind not in ("paragraph", "item"):
@@ -314,7 +314,7 @@ def tags_in(text: str, blocks: Iterable[Block]) -> Iterator[str]:
 
 
 def _prose_of(written: str) -> str:
-    """Return the plain text of inline Markdown. Anything else is replaced by a character that is no space."""
+    """Return the plain text of inline Markdown, with everything else replaced by a non-space character."""
     parser = _inline_parser()
     pieces = []
     links = 0
@@ -333,5 +333,5 @@ def _prose_of(written: str) -> str:
 
 @cache
 def _inline_parser() -> MarkdownIt:
-    """Return a parser that keeps escaped characters apart from the text around them."""
+    """Return a parser that separates escaped characters from the text around them."""
     return MarkdownIt("commonmark", {"maxNesting": 24}).enable("strikethrough").disable("text_join")

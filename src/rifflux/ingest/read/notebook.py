@@ -1,4 +1,4 @@
-"""Jupyter notebooks: the Markdown of the cells, their code, and what short text it printed."""
+"""Reading of Jupyter notebooks: the Markdown of the cells, their code, and short text output."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from rifflux.ingest.read.base import File, decode
 from rifflux.ingest.read.markdown import read_markdown
 from rifflux.types import Parsed
 
-#: Longer outputs are data, and what they say stands in the text around them.
+#: Longer outputs are data, which the text around them describes.
 LONGEST_OUTPUT = 1000
 
-#: What a notebook's metadata may say of it.
+#: The fields of a notebook's metadata that are used.
 _SAID = ("aliases", "description", "keywords", "tags")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def read(file: File) -> Iterator[Parsed]:
-    """Yield one document: the notebook written as Markdown, headings reaching across cells, code in fences.
+    """Yield one document: the notebook as Markdown, with headings across cells, and code in fences.
 
-    Older versions of the format are converted. Raises `Unreadable` if it is no notebook.
+    Older versions of the format are converted. Raises `Unreadable` if it is not a notebook.
     """
     book = _open(file.data)
     said = book.metadata
@@ -43,7 +43,7 @@ def _open(data: bytes) -> nbformat.NotebookNode:
     except Unreadable:
         raise
     except Exception as error:
-        raise Unreadable("is no complete notebook: it is broken or cut off") from error
+        raise Unreadable("is not a complete notebook: it is broken or cut off") from error
 
 
 def _pieces(cell: nbformat.NotebookNode, language: str) -> Iterator[str]:
@@ -62,7 +62,7 @@ def _pieces(cell: nbformat.NotebookNode, language: str) -> Iterator[str]:
 
 
 def _printed(output: nbformat.NotebookNode) -> str:
-    """Return the text of an output; pictures and widgets have none."""
+    """Return the text of an output, or an empty string for pictures and widgets."""
     if output.output_type == "stream":
         return str(output.get("text", ""))
     if output.output_type == "error":
@@ -82,7 +82,7 @@ def _fenced(text: str, language: str) -> str:
 
 
 def _closed(markdown: str) -> str:
-    """Return the cell with its last fence closed, lest it take in the cells that follow."""
+    """Return the cell with its last fence closed, so that it does not include the cells that follow."""
     fence = ""
     for line in markdown.split("\n"):
         mark = re.match(r" {0,3}(`{3,}|~{3,})(.*)", line)

@@ -1,4 +1,4 @@
-"""PDF: the text of each page under a heading that names the page."""
+"""Reading of PDF: the text of each page under a heading with the page number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rifflux.errors import Unreadable
 from rifflux.ingest.read.base import PAGES_WITHOUT_TEXT, File, TextBuilder
 from rifflux.types import Parsed
 
-#: A word cut at the end of a line: by the mark that PDFium leaves for it, or by a hyphen between letters.
+#: A word cut at the end of a line: by the mark that PDFium inserts, or by a hyphen between letters.
 _CUT_WORD = re.compile(r"[\x02\ufffe\xad]\s*\n?|(?<=[^\W\d_])-\n(?=[^\W\d_A-ZÀ-Þ])")
 _JOINT = "\x02"  # marks where a cut word was joined, and goes with the other control characters
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\ufffe\uffff]")
@@ -23,17 +23,18 @@ _SENTENCE_END = re.compile(r"""[.!?:;…]["'”’»)\]]*\s*$""")
 NO_TEXT = "holds no text (a scan?): run OCR on it first"
 #: A line that ends a sentence and is shorter than this share of the page's full lines ends its paragraph.
 _SHORT_LINE = 0.8
-#: So many lines, and this share of all that stand side by side, go on across a gutter on a page written row by row.
+#: The minimum number of lines, and their minimum share of adjacent pairs, that continue across a gutter on a page
+#: written row by row.
 _FEWEST_WOVEN = 6
 _WOVEN = 0.6
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-])(\d\d)'?(\d\d)?)?")
 
 
 def read(file: File) -> Iterator[Parsed]:
-    """Yield one document; its blocks stand under `page 1`, `page 2`, … and `metadata["pages"]` counts the pages.
+    """Yield one document with blocks under `page 1`, `page 2`, … and the number of pages in `metadata["pages"]`.
 
-    `metadata["pages_without_text"]` lists the pages of images. Lines stay lines, words cut at their ends are made
-    whole. Raises `Unreadable` if the file is broken, encrypted, or holds no text.
+    `metadata["pages_without_text"]` lists the pages of images. Lines are preserved, words cut at their ends are joined.
+    Raises `Unreadable` if the file is broken, encrypted, or contains no text.
     """
     with closing(open_pdf(file.data)) as pdf:
         build = TextBuilder()
@@ -61,24 +62,24 @@ def read(file: File) -> Iterator[Parsed]:
     yield build.parsed(file, "pdf", facts.get("title", ""), created, updated, pages=pages, **said)
 
 
-#: The properties that publishers give a DOI in.
+#: The properties in which publishers give a DOI.
 _DOI_NAMES = ("doi", "DOI", "WPS-ARTICLEDOI")
 
 
 def open_pdf(data: bytes) -> pypdfium2.PdfDocument:
-    """Return a document. Raises `Unreadable` for one that is encrypted or broken."""
+    """Return the open document. Raises `Unreadable` if it is encrypted or broken."""
     try:
         return pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower() or "security" in str(error).lower():
             raise Unreadable("is encrypted: save a copy without the password", kind="encrypted") from error
-        raise Unreadable("is no complete PDF: it is broken or cut off") from error
+        raise Unreadable("is not a complete PDF: it is broken or cut off") from error
 
 
 def properties(pdf: pypdfium2.PdfDocument) -> dict[str, str]:
-    """Return what the file says of itself, by lower-case names: `title`, unless a program put its words there, ...
+    """Return the file's properties by lower-case name, without a `title` that was set by a program.
 
-    `doi` is what a publisher's own property says.
+    `doi` is taken from a publisher's own property.
     """
     facts = {name.lower(): value.strip() for name, value in pdf.get_metadata_dict(skip_empty=True).items()}
     said_dois = filter(None, (pdf.get_metadata_value(each).strip() for each in _DOI_NAMES))
@@ -88,7 +89,7 @@ def properties(pdf: pypdfium2.PdfDocument) -> dict[str, str]:
 
 
 def _page_text(pdf: pypdfium2.PdfDocument, number: int) -> str:
-    """Return the text of a page, or nothing where the page itself is broken: the others may still be good."""
+    """Return the text of a page, or an empty string if the page is broken: the others may still be good."""
     try:
         with closing(pdf[number]) as page, closing(page.get_textpage()) as text:
             found = str(text.get_text_bounded(errors="ignore"))
@@ -106,14 +107,14 @@ def _has_image(pdf: pypdfium2.PdfDocument, number: int) -> bool:
 
 
 def _is_woven(text: pypdfium2.PdfTextPage) -> bool:
-    """Return True if many lines are followed, in the file, by another one beside them: it may be written row by row."""
+    """Return True if many lines are followed, in the file, by another one beside them, as if written row by row."""
     boxes = [text.get_rect(place) for place in range(text.count_rects())]
     beside = sum(abs(one[1] - other[1]) < 0.5 * (one[3] - one[1]) < other[0] - one[2] for one, other in pairwise(boxes))
     return bool(beside >= _FEWEST_WOVEN)
 
 
 def _by_columns(pdf: pypdfium2.PdfDocument, number: int) -> str:
-    """Return the text of a page column by column, if it has some and the file goes across them; else nothing."""
+    """Return the text of a page column by column if the file goes across its columns, else an empty string."""
     from rifflux.ingest.read.pdf_columns import gutters, in_columns
     from rifflux.ingest.read.pdf_lines import page_lines
 
@@ -133,12 +134,12 @@ def _by_columns(pdf: pypdfium2.PdfDocument, number: int) -> str:
 def _paragraphs(text: str) -> list[tuple[str, str]]:
     """Return the paragraphs and items of a page, with their kind.
 
-    PDF knows only lines: a paragraph ends at a blank line, where an item begins, and after a short line that
-    ends a sentence.
+    PDF only has lines: a paragraph ends at a blank line, where an item begins, and after a short line that ends a
+    sentence.
     """
     text = _CUT_WORD.sub(_JOINT, text.replace("\r\n", "\n").replace("\r", "\n"))
     lines = [line.rstrip() for line in text.split("\n")]
-    # Where a word was joined, two lines of the page became one: what counts is the length of the last.
+    # A joined word merged two lines of the page: the length of the last one counts.
     lengths = [len(line) - line.rfind(_JOINT) - 1 for line in lines]
     filled = sorted(len(part) for line in lines for part in line.split(_JOINT) if part)
     if filled:
@@ -159,7 +160,7 @@ def _paragraphs(text: str) -> list[tuple[str, str]]:
 
 
 def _title(title: str) -> str:
-    """Return the title in the file's properties, unless a program put its own words there."""
+    """Return the title in the file's properties, unless it was set by a program."""
     title = re.sub(r"^Microsoft (?:Word|PowerPoint|Excel) - ", "", " ".join(title.split()))
     if title.lower() in ("untitled", "title", "document"):
         return ""
@@ -167,7 +168,7 @@ def _title(title: str) -> str:
 
 
 def _iso(date: str) -> str | None:
-    """Return a date of PDF 32000-1, 7.9.4 (`D:20240301120000+01'00'`) in ISO 8601, or None if it is none."""
+    """Return a date of PDF 32000-1, 7.9.4 (`D:20240301120000+01'00'`) in ISO 8601, or None if it is invalid."""
     match = _DATE.match(date)
     if match is None:
         return None

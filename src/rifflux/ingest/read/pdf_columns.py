@@ -1,4 +1,4 @@
-"""The columns of a PDF page, and its lines in the order in which people read them."""
+"""The columns of a PDF page, and its lines in reading order."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from itertools import pairwise
 
 from rifflux.ingest.read.pdf_lines import Line, joined
 
-#: Points between two places that are tried for a gutter, and the narrowest gutter.
+#: The step between positions tried for a gutter, in points, and the minimum width of a gutter.
 _STEP = 2.0
 _NARROWEST = 6.0
-#: A column has so many lines that fill this share of its width, with so many characters each.
+#: The minimum number of lines in a column that fill this share of its width, with at least this many characters each.
 _FEWEST = 4
 _FILLED = 0.6
 _LETTERS = 15
-#: Lines of a column stand to those that cross the gutter at least so.
+#: The minimum ratio of a column's lines to the lines that cross its gutter.
 _CROSSING = 0.15
-#: Most columns of a page, and the narrowest one as a share of the text's width.
+#: The maximum number of columns of a page, and the minimum width of one as a share of the text's width.
 _MOST = 3
 _SHARE = 0.2
-#: In sizes of the font: lines this near have one baseline.
+#: The maximum distance of lines with the same baseline, in font sizes.
 _SAME = 0.35
 
 
 def in_columns(lines: Sequence[Line]) -> list[Line]:
-    """Return the lines of a page in reading order: what crosses all columns cuts them, between cuts one by one.
+    """Return the lines of a page in reading order: column by column between lines that cross all columns.
 
-    Each line knows its `column`, from 1; 0 is across columns, or on a page that has none.
+    Each line has its `column`, from 1; 0 is across columns, or on a page without any.
     """
     cuts = gutters(lines)
     if not cuts:
@@ -46,7 +46,7 @@ def in_columns(lines: Sequence[Line]) -> list[Line]:
 
 
 def _ends(before: Line, row: Sequence[Line], cuts: Sequence[float]) -> bool:
-    """Return True if a row is the last, short line of a paragraph across columns, which is the line before it."""
+    """Return True if a row is the last, short line of the paragraph of the line before, which spans columns."""
     line = row[0]
     is_near = 0 < before.y - line.y < 1.35 * line.size and abs(before.size - line.size) < 0.05 * line.size
     is_wide = before.column == 0 and before.x0 < cuts[0] and before.x1 > cuts[-1] + 5 * line.size
@@ -60,7 +60,7 @@ def _emptied(waiting: list[list[Line]]) -> Iterator[Line]:
 
 
 def rows(lines: Sequence[Line]) -> list[list[Line]]:
-    """Return lines by their baselines, from the top of the page."""
+    """Return lines grouped by baseline, from the top of the page."""
     found: list[list[Line]] = []
     for line in sorted(lines, key=lambda each: (-each.y, each.x0)):
         if found and abs(found[-1][0].y - line.y) < _SAME * min(found[-1][0].size, line.size):
@@ -71,10 +71,10 @@ def rows(lines: Sequence[Line]) -> list[list[Line]]:
 
 
 def gutters(lines: Sequence[Line], crossing: float = _CROSSING) -> list[float]:
-    """Return where the page's columns are parted, from left to right; nothing for one column.
+    """Return the positions of the gutters between columns, from left to right; none for one column.
 
-    A gutter is a strip that few lines cross, between columns that have lines which fill them. `crossing` is how many
-    lines a column has at least, for each that crosses.
+    A gutter is a strip that few lines cross, between columns with lines that fill them. `crossing` is the minimum
+    number of a column's lines per line that crosses.
     """
     wide = [each for each in lines if len(each.text) >= _LETTERS]
     if len(wide) < 2 * _FEWEST:
@@ -93,7 +93,7 @@ def gutters(lines: Sequence[Line], crossing: float = _CROSSING) -> list[float]:
 
 
 def _strips(lines: Sequence[Line], left: float, right: float) -> Iterator[tuple[float, float, int]]:
-    """Yield the strips that fewer lines cross than those around them do: beginning, end, and how many cross."""
+    """Yield the strips that fewer lines cross than their surroundings: beginning, end, and number of crossings."""
     margin = _SHARE * (right - left)
     places = [left + margin + step * _STEP for step in range(int((right - left - 2 * margin) / _STEP) + 1)]
     counts = [sum(each.x0 < place - 1 and each.x1 > place + 1 for each in lines) for place in places]
@@ -114,7 +114,7 @@ def _strips(lines: Sequence[Line], left: float, right: float) -> Iterator[tuple[
 
 
 def _worst(lines: Sequence[Line], edges: Sequence[float], crossed: Sequence[int], crossing: float) -> int | None:
-    """Return the number of the gutter that parts no columns, None if all do."""
+    """Return the index of a gutter that does not separate columns, or None if all do."""
     full = []
     for start, end in pairwise(edges):
         inside = [each for each in lines if each.x0 >= start - 2 and each.x1 <= end + 2]

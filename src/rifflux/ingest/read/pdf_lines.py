@@ -15,33 +15,34 @@ from typing import Any
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-#: Stands in a line's text where a gap is wider than between words.
+#: Represents a gap in a line's text that is wider than between words.
 GAP = "\t"
-#: In sizes of the font: a gap between two pieces of a line, and how far a character may lie from its line's baseline.
+#: In font sizes: the gap between two pieces of a line, and the maximum distance of a character from its line's
+#: baseline.
 _WIDE = 0.9
 _RAISED = 0.55
-#: In sizes of the font: characters that touch, though an accent between them looks like a blank.
+#: In font sizes: the maximum gap of touching characters, although an accent between them looks like a blank.
 _SLIGHT = 0.05
-#: A gap that is two blanks: between names in a row, for one.
+#: A gap that counts as two blanks: between names in a row, for one.
 _QUAD = 0.65
-#: A smaller character that is raised is a mark, such as a footnote's.
+#: A smaller raised character is a mark, such as a footnote's.
 _MARK_SIZE = 0.85
 _MARK_HEIGHT = 0.12
-#: Letters that reach up to the same height, that height in sizes of a font, and a size that no text has.
+#: Letters that reach the same height, that height in font sizes, and a size that no text has.
 _TALL = re.compile(r"[A-PR-Z\dbdhkl]")
 _TALL_HEIGHT = 0.69
 _SMALLEST = 3.0
-#: The flags of fonts that are slanted, and heavy (PDF 32000-1, 9.8.2).
+#: The flags of italic and of bold fonts (PDF 32000-1, 9.8.2).
 _SLANTED = 1 << 6
 _HEAVY = 1 << 18
 _BOLD = re.compile(r"bold|black|heavy|semib|demi|CMBX|CMSSBX|SFBX|NimbusRomNo9L-Medi", re.IGNORECASE)
 _ITALIC = re.compile(r"ital|obli|CMTI|CMSL|SFTI|Slant", re.IGNORECASE)
-#: What PDFium has for a hyphen at the end of a line.
+#: PDFium's characters for a hyphen at the end of a line.
 _HYPHENS = {0x02: "-", 0xFFFE: "-", 0xAD: "-"}
 _LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-#: Where fonts of TeX have ligatures, as those that name no characters do.
+#: The codes of ligatures in TeX fonts, also in those without character names.
 _LIGATURES |= {"\x0b": "ff", "\x0c": "fi", "\x0d": "fl", "\x0e": "ffi", "\x0f": "ffl"}
-#: Accents that stand beside their letter, as in fonts of old; and how far around one its letter is looked for.
+#: Accents beside their letter, as in old fonts, and how far around an accent its letter is searched for.
 _ACCENTS = dict(
     zip("`´ˆ˜¨ˇ¸˙˚˘¯˝˛", "\u0300\u0301\u0302\u0303\u0308\u030c\u0327\u0307\u030a\u0306\u0304\u030b\u0328", strict=True)
 )
@@ -52,9 +53,9 @@ _STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a page, or a piece of one between wide gaps; from the page's lower left, in points.
+    """A line of a page, or a piece of one between wide gaps, in points from the page's lower left.
 
-    `size` is the one that most of its letters have, `words` the text without raised marks; `page` counts from 1.
+    `size` is that of most of its letters, `words` the text without raised marks; `page` counts from 1.
     """
 
     text: str
@@ -95,9 +96,9 @@ class _Glyph:
 
 
 def page_lines(pdf: pypdfium2.PdfDocument, number: int) -> tuple[list[Line], str]:
-    """Return the pieces of lines of a page (from 0), in the order of the file, and what is written across the margin.
+    """Return the pieces of lines of a page (from 0) in the order of the file, and the text across the margin.
 
-    Nothing of a page that is broken: the others may still be good.
+    Both are empty for a broken page: the others may still be good.
     """
     try:
         with closing(pdf[number]) as page, closing(page.get_textpage()) as text:
@@ -110,7 +111,7 @@ def page_lines(pdf: pypdfium2.PdfDocument, number: int) -> tuple[list[Line], str
 
 
 def _glyphs(text: pypdfium2.PdfTextPage) -> Iterator[_Glyph]:
-    """Yield the characters of a page; those that PDFium adds for gaps say only that there is one."""
+    """Yield the characters of a page; those that PDFium inserts for gaps only mark the next as spaced."""
     x = ctypes.c_double()
     y = ctypes.c_double()
     box = pdfium.FS_RECTF()
@@ -148,7 +149,7 @@ def _is_letter(text: pypdfium2.PdfTextPage, place: int) -> bool:
 
 
 def _turned(turn: int, box: Any, x: float, y: float) -> tuple[float, float, float]:
-    """Return beginning, end and baseline of a character as its reader sees them, who turns the page."""
+    """Return beginning, end and baseline of a character as seen by a reader who turns the page."""
     match turn:
         case 1:
             return box.bottom, box.top, -x
@@ -161,7 +162,7 @@ def _turned(turn: int, box: Any, x: float, y: float) -> tuple[float, float, floa
 
 
 def _sized(glyphs: list[_Glyph]) -> list[_Glyph]:
-    """Return characters of fonts drawn glyph by glyph, whose sizes say nothing, with the sizes that they look like."""
+    """Return characters with sizes measured for fonts drawn glyph by glyph, whose nominal sizes are meaningless."""
     tallest: dict[int, float] = {}
     for each in glyphs:
         if _TALL.fullmatch(each.text):
@@ -176,7 +177,7 @@ def _sized(glyphs: list[_Glyph]) -> list[_Glyph]:
 
 
 def _upright(glyphs: list[_Glyph]) -> list[_Glyph]:
-    """Return characters as if most of them were level; a page that lies on its side is read as people turn it."""
+    """Return characters turned so that most of them are level, for a page that lies on its side."""
     turns = Counter(each.style.turn for each in glyphs)
     most = max(turns, key=lambda turn: (turns[turn], -turn), default=0)
     if not most:
@@ -185,7 +186,7 @@ def _upright(glyphs: list[_Glyph]) -> list[_Glyph]:
 
 
 def _accented(glyphs: list[_Glyph]) -> list[_Glyph]:
-    """Return characters with the accents on the letters that they are printed over."""
+    """Return characters with accents combined with the letters that they are printed over."""
     dropped = set[int]()
     for place, glyph in enumerate(glyphs):
         mark = _ACCENTS.get(glyph.text)
@@ -204,7 +205,7 @@ def _accented(glyphs: list[_Glyph]) -> list[_Glyph]:
 
 
 def _close_up(glyphs: list[_Glyph], place: int) -> None:
-    """Take the blank behind an accent that goes, if the characters around it touch."""
+    """Remove the blank after a removed accent if the characters around it touch."""
     if 0 < place < len(glyphs) - 1:
         before = glyphs[place - 1]
         each = glyphs[place + 1]
@@ -242,7 +243,7 @@ def _face(font: int | None) -> tuple[bool, bool]:
 
 
 def _runs(glyphs: Iterable[_Glyph]) -> Iterator[list[_Glyph]]:
-    """Yield the characters that follow one another on a baseline, without a wide gap."""
+    """Yield runs of consecutive characters on a baseline, without a wide gap."""
     run: list[_Glyph] = []
     for glyph in glyphs:
         if run and not _follows(run, glyph):
@@ -262,7 +263,7 @@ def _follows(run: Sequence[_Glyph], glyph: _Glyph) -> bool:
 
 
 def _baseline(run: Sequence[_Glyph]) -> float:
-    """Return the height of the run's first large character, so that a mark in front lifts nothing."""
+    """Return the baseline of the run's first large character, so that a leading mark does not raise it."""
     return max(run[:4], key=lambda each: each.style.size).y
 
 
@@ -285,7 +286,7 @@ def _line(run: Sequence[_Glyph]) -> Line | None:
 
 
 def _usual(letters: Sequence[_Glyph]) -> float:
-    """Return the size that most letters have, of as many the larger one; of capitals, small or not, the largest."""
+    """Return the size of most letters, the larger one on ties; for capitals, small or not, the largest."""
     if len(letters) > 3 and not any(each.text.islower() for each in letters):
         return max(each.style.size for each in letters)
     counts: dict[float, int] = {}
@@ -299,7 +300,7 @@ def _is_mark(glyph: _Glyph, size: float, base: float) -> bool:
 
 
 def _spaced(run: Sequence[_Glyph]) -> str:
-    """Return the text of a run, with blanks where PDFium sees them."""
+    """Return the text of a run, with blanks where PDFium reports them."""
     pieces: list[str] = []
     for before, each in zip([None, *run], run, strict=False):
         if before:
@@ -313,7 +314,7 @@ def _spaced(run: Sequence[_Glyph]) -> str:
 
 
 def joined(pieces: Sequence[Line]) -> Line:
-    """Return pieces on one baseline as one line, from left to right, with `GAP` between them."""
+    """Return pieces on one baseline as one line, from left to right, separated by `GAP`."""
     ordered = sorted(pieces, key=lambda each: each.x0)
     main = max(ordered, key=lambda each: each.width)
     return replace(

@@ -1,4 +1,4 @@
-"""Read plain text: paragraphs, lists, logs, and tables of separated values."""
+"""Reading of plain text: paragraphs, lists, logs, and tables of separated values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SEPARATOR = re.compile(r"[,;\t|]")
 
 
 def read_plain(file: File) -> Iterator[Parsed]:
-    """Yield the document of a text file; the entries of a log (`.log`) are only ever cut between lines.
+    """Yield the document of a text file; entries of a log (`.log`) are only cut between lines.
 
     A conversation is cut between turns.
     """

@@ -1,4 +1,4 @@
-"""PPTX: each slide under its number and title, with its bullets, tables and speaker's notes."""
+"""Reading of PPTX: each slide under its number and title, with its bullets, tables and speaker's notes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rifflux.types import Parsed
 
 
 def read(file: File) -> Iterator[Parsed]:
-    """Yield one document; its blocks stand under `Slide 3: Title`. Raises `Unreadable` if the file is broken."""
+    """Yield one document with blocks under `Slide 3: Title`. Raises `Unreadable` if the file is broken."""
     deck = pptx.Presentation(open_archive(file.data))
     properties = deck.core_properties
     build = TextBuilder()
     for number, slide in enumerate(deck.slides, start=1):
         _add_slide(build, number, slide)
     title = (properties.title or "").strip()
-    # python-pptx's own template carries this title into every file that is made from it.
+    # python-pptx's own template has this title in every file created from it.
     if title == "PowerPoint Presentation":
         title = ""
     yield build.parsed(file, "pptx", title, slides=len(deck.slides), **facts_of(properties))
@@ -56,7 +56,7 @@ def _add_slide(build: TextBuilder, number: int, slide: Slide) -> None:
 
 
 def _flat(shapes: Iterable[BaseShape]) -> Iterator[BaseShape]:
-    """Yield the shapes, and those inside groups, in the order they were drawn."""
+    """Yield the shapes, including those inside groups, in drawing order."""
     for shape in shapes:
         if hasattr(shape, "shapes"):
             yield from _flat(shape.shapes)
@@ -81,5 +81,5 @@ def _add_shape(build: TextBuilder, shape: BaseShape) -> None:
 
 
 def _text(paragraph: _Paragraph) -> str:
-    """Return a paragraph's text; PowerPoint's line breaks are vertical tabs in it."""
+    """Return a paragraph's text; PowerPoint stores line breaks as vertical tabs."""
     return str(paragraph.text).replace("\v", "\n").strip()

@@ -1,6 +1,6 @@
-"""Read reStructuredText by the lines: sections, literal blocks, directives, lists and tables.
+"""Reading of reStructuredText by lines: sections, literal blocks, directives, lists and tables.
 
-Inline markup is left as it is written. Nothing is executed or included.
+Inline markup is left as written. Nothing is executed or included.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ _CODE = frozenset(
     ]
 )
 _TABLES = frozenset(["csv-table", "list-table"])
-# Directives that steer the rendering and say nothing to a reader.
+# Directives that control the rendering and have no content for readers.
 _SILENT = frozenset(["contents", "currentmodule", "default-role", "highlight", "meta", "module", "role", "sectnum"])
 
 
 def read_rst(file: File) -> Iterator[Parsed]:
-    """Yield the document of a reStructuredText file; its title is the first section's."""
+    """Yield the document of a reStructuredText file, titled by its first section."""
     text = decode(file.data)
     scan = _scan(text)
     yield Parsed(document_of(file, text, "rst", scan.title), scan.outline.finish())
 
 
 def rst_blocks(text: str) -> tuple[Block, ...]:
-    """Return the blocks of a reStructuredText."""
+    """Return the blocks of a reStructuredText document."""
     return _scan(text).outline.finish()
 
 
 @dataclass(slots=True)
 class _RstScan:
-    """The lines, where each starts, and what was found in them so far."""
+    """The lines, the start of each, and the blocks found so far."""
 
     lines: Sequence[str]
     starts: Sequence[int]
@@ -75,7 +75,7 @@ class _RstScan:
             self.outline.block(self.starts[row], end, kind, header)
 
     def line(self, row: int) -> str:
-        """Return the line at `row` without space behind; empty outside the text."""
+        """Return the line at `row` without trailing space; empty outside the text."""
         if 0 <= row < len(self.lines):
             return self.lines[row].rstrip()
         return ""
@@ -88,13 +88,13 @@ class _RstScan:
         return 0
 
     def body(self, row: int, indent: int) -> int:
-        """Return the row behind the lines from `row` on that are indented deeper than `indent`, or blank."""
+        """Return the row after the lines from `row` on that are indented deeper than `indent`, or blank."""
         while row < len(self.lines) and (not self.lines[row].strip() or self.indent(row) > indent):
             row += 1
         return row
 
 
-#: Reads what begins at a row that is not blank. Returns the row behind, the same if it is not its sort.
+#: Reads the element that begins at a non-blank row. Returns the row after it, or the same row for another element.
 _Rule = Callable[[_RstScan, int], int]
 
 
@@ -111,7 +111,7 @@ def _scan(text: str) -> _RstScan:
 
 
 def _section(scan: _RstScan, row: int) -> int:
-    """Return a title with a line under it, or one above and one below."""
+    """Read a section title with a line under it, or with one above and one below."""
     over = _ADORNMENT.fullmatch(scan.line(row))
     title_row = row + 1 if over else row
     title = scan.line(title_row)
@@ -135,7 +135,7 @@ def _section(scan: _RstScan, row: int) -> int:
 
 
 def _transition(scan: _RstScan, row: int) -> int:
-    """Return a line of punctuation between blank ones."""
+    """Read a line of punctuation between blank lines."""
     alone = not scan.line(row - 1) and not scan.line(row + 1)
     rule = _ADORNMENT.fullmatch(scan.line(row))
     if alone and rule and len(rule.group()) >= 4:
@@ -144,7 +144,7 @@ def _transition(scan: _RstScan, row: int) -> int:
 
 
 def _explicit(scan: _RstScan, row: int) -> int:
-    """Directives, footnotes, link targets and comments: what begins with two dots."""
+    """Read a directive, footnote, link target or comment: an element that begins with two dots."""
     explicit = _EXPLICIT.match(scan.line(row))
     if explicit is None:
         return row
@@ -161,7 +161,7 @@ def _explicit(scan: _RstScan, row: int) -> int:
     if name in _CODE or name in _TABLES:
         scan.block(row, stop, "code" if name in _CODE else "table")
         return stop
-    # An admonition, a figure, an entry of an API: its head and first paragraph, then what else is in it.
+    # An admonition, a figure, an entry of an API: its head and first paragraph, then the rest of its content.
     return _paragraph(scan, row)
 
 
@@ -207,7 +207,7 @@ def _doctest(scan: _RstScan, row: int) -> int:
 
 
 def _items(scan: _RstScan, row: int) -> int:
-    """Return the items of a list or a field list that no blank line parts; each is a block."""
+    """Read the items of a list or a field list without blank lines between; each is a block."""
     if not _ITEM.match(scan.line(row)):
         return row
     stop = _until_blank(scan, row)
@@ -225,7 +225,7 @@ def _paragraph(scan: _RstScan, row: int) -> int:
 
 
 def _with_literal(scan: _RstScan, row: int, stop: int, kind: str) -> int:
-    """Return a block, and the literal block that two colons at its end announce."""
+    """Add a block, and the literal block that two colons at its end announce; return the row after them."""
     last = scan.line(stop - 1)
     if scan.line(row).strip() != "::":
         scan.block(row, stop, kind)

@@ -1,4 +1,4 @@
-"""XLSX, XLSB, XLS and ODS: each sheet under its name, its rows as tables."""
+"""Reading of XLSX, XLSB, XLS and ODS: each sheet under its name, its rows as tables."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from rifflux.ingest.read._office import open_archive, row_text
 from rifflux.ingest.read.base import File, TextBuilder
 from rifflux.types import Parsed
 
-#: The most cells of a sheet, empty ones included, that are laid out in memory. Where a stray cell in the last
-#: row and column makes them more than the memory holds, calamine would end the whole process.
+#: The maximum number of cells of a sheet, including empty ones, laid out in memory. If a stray cell in the last row and
+#: column exceeds the memory, calamine ends the whole process.
 MAX_CELLS = 5_000_000
 _CELL = re.compile(rb'<(?:\w+:)?c [^>]{0,80}?r="([A-Z]{1,3})(\d{1,7})"')
 
@@ -25,7 +25,7 @@ Rows = list[list[object]]
 
 
 def read(file: File) -> Iterator[Parsed]:
-    """Yield one document. Empty rows separate tables; the first row of each is its header if it holds words only.
+    """Yield one document. Empty rows separate tables; the first row of each is its header if it contains only words.
 
     Raises `Unreadable` if the file is broken, encrypted or far too wide.
     """
@@ -43,7 +43,7 @@ def read(file: File) -> Iterator[Parsed]:
 
 
 def _check_extent(archive: io.BytesIO) -> None:
-    """Raise `Unreadable` if a sheet of an XLSX file spans more cells than the memory should hold."""
+    """Raise `Unreadable` if a sheet of an XLSX file spans too many cells for the memory."""
     with zipfile.ZipFile(archive) as parts:
         for name in parts.namelist():
             if not re.match(r"xl/worksheets/[^/]+\.xml$", name):
@@ -79,7 +79,7 @@ def _add_table(build: TextBuilder, rows: list[tuple[list[object], list[str]]]) -
 
 
 def _cell_text(cell: object) -> str:
-    """Return a cell as it would be typed: whole numbers without a point, dates in ISO 8601."""
+    """Return a cell as it would be typed: whole numbers without a decimal point, dates in ISO 8601."""
     match cell:
         case bool():
             if cell:

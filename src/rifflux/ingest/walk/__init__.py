@@ -1,1 +1,1 @@
-"""Walk folders: find files, apply ignore rules, keep roots, watch for changes."""
+"""Walking of folders: finding files, applying ignore rules and opening files safely."""

@@ -1,8 +1,8 @@
-"""`.gitignore` rules, judged one entry at a time on the way down, as git itself does.
+"""`.gitignore` rules, applied to one entry at a time on the way down, as git itself does.
 
-Libraries that match whole paths let a rule for a folder speak for everything below it, which goes wrong where
-a deeper file contradicts a higher one. A walker asks about each entry once, and enters no ignored folder.
-The tests hold this against `git check-ignore`. Syntax: https://git-scm.com/docs/gitignore
+Libraries that match whole paths apply a rule for a folder to everything below it, which goes wrong if a deeper file
+contradicts a higher one. A walk tests each entry once and does not enter ignored folders. The tests compare this with
+`git check-ignore`. Syntax: https://git-scm.com/docs/gitignore
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-#: The files that hold rules for their folder; where they disagree, the later one wins.
+#: The files with rules for their folder; in conflicts, the later one wins.
 IGNORE_FILES = (".gitignore", ".riffluxignore")
 
 _POSIX_CLASSES = {
@@ -30,14 +30,14 @@ _POSIX_CLASSES = {
     "xdigit": "0-9a-fA-F",
 }
 
-#: What may stand before stars that stand for folders, and after them.
+#: What may precede stars that match folders, and what may follow them.
 _BEFORE_FOLDERS = re.compile(r"[^*?\[\\]*|.*/", re.DOTALL)
 _AFTER_FOLDERS = re.compile(r"\\?/|\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line of an ignore file. `anchored` rules see the path below their file, others only the name."""
+    """One line of an ignore file. `anchored` rules match the path below their file, others only the name."""
 
     regex: re.Pattern[str]
     ignores: bool
@@ -47,7 +47,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Ignores:
-    """The rules in force in a folder: the nearest file first, and in each file the last line first.
+    """The rules in effect in a folder: the nearest file first, and in each file the last line first.
 
     Each level is the length of its folder's path (with its slash), and its rules.
     """
@@ -55,7 +55,7 @@ class Ignores:
     levels: tuple[tuple[int, tuple[Rule, ...]], ...] = ()
 
     def __call__(self, path: str, *, folder: bool) -> bool:
-        """Return True if the entry at `path` (without a slash at its end) is ignored; its parents are not."""
+        """Return True if the entry at `path` (without a trailing slash) is ignored; its parents must not be."""
         name = path[path.rfind("/") + 1 :]
         for start, rules in self.levels:
             for rule in rules:
@@ -66,15 +66,15 @@ class Ignores:
         return False
 
     def under(self, prefix: str, lines: Sequence[str]) -> Ignores:
-        """These rules after those of `lines`, which hold below `prefix` (empty, or ending in a slash)."""
-        # Comments, blank lines and broken patterns make none.
+        """Return these rules after those of `lines`, which apply below `prefix` (empty, or ending with `/`)."""
+        # Comments, blank lines and invalid patterns produce no rule.
         rules = tuple(filter(None, (_rule(each) for each in reversed(lines))))
         if rules:
             return Ignores(((len(prefix), rules), *self.levels))
         return self
 
     def inside(self, folder: Path, prefix: str) -> Ignores:
-        """These rules after those of the ignore files in `folder`, whose path is `prefix`."""
+        """Return these rules after those of the ignore files in `folder`, whose path is `prefix`."""
         lines: list[str] = []
         for name in IGNORE_FILES:
             lines += read_lines(folder / name)
@@ -82,7 +82,7 @@ class Ignores:
 
 
 def read_lines(file: Path) -> list[str]:
-    """Return the lines of an ignore file; none if it can't be read. Undecodable bytes match the same in names."""
+    """Return the lines of an ignore file, or none if it can't be read. Undecodable bytes match the same in names."""
     try:
         return lines_in(file.read_bytes())
     except OSError:
@@ -114,7 +114,7 @@ def _rule(line: str) -> Rule | None:
 
 
 def _translate(pattern: str) -> str:
-    """Return a glob as a regular expression for a full match. Raises `ValueError` where the glob is broken."""
+    """Return a glob as a regular expression for a full match. Raises `ValueError` for an invalid glob."""
     out: list[str] = []
     i = 0
     while i < len(pattern):
@@ -136,10 +136,10 @@ def _translate(pattern: str) -> str:
 
 
 def _translate_stars(pattern: str, start: int) -> tuple[str, int]:
-    """Return what a run of stars matches, and where the rest begins.
+    """Return the pattern for a run of stars, and the position after it.
 
-    Two or more stand for folders where they are all that is between two slashes, or the ends. Git compares what is
-    before the first wildcard apart, so to it the stars of `a**/b` too are at the beginning.
+    Two or more match folders if they are all that is between two slashes, or the ends. Git compares the text before the
+    first wildcard separately, so it treats the stars of `a**/b` as being at the beginning too.
     """
     end = len(pattern) - len(pattern[start:].lstrip("*"))
     crosses = end - start > 1 and _BEFORE_FOLDERS.fullmatch(pattern, 0, start) and _AFTER_FOLDERS.match(pattern, end)
@@ -151,7 +151,7 @@ def _translate_stars(pattern: str, start: int) -> tuple[str, int]:
 
 
 def _translate_class(pattern: str, i: int) -> tuple[str, int]:
-    """Return the character class that opens before `i`, and where it ends."""
+    """Return the pattern of the character class that opens before `i`, and the position after it."""
     negated = pattern[i : i + 1] in ("!", "^")
     i += negated
     first = i
@@ -174,7 +174,7 @@ def _translate_class(pattern: str, i: int) -> tuple[str, int]:
 
 
 def _class_item(pattern: str, i: int) -> tuple[str, int]:
-    """Return a character or a range at `i` of a class, and where the next begins."""
+    """Return the pattern of a character or range at `i` of a class, and the position after it."""
     low, i = _class_char(pattern, i)
     if pattern[i : i + 1] == "-" and pattern[i + 1 : i + 2] not in ("", "]"):
         high, i = _class_char(pattern, i + 1)

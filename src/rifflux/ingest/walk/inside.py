@@ -1,12 +1,12 @@
-"""Open what lies in a folder, and nothing that a link leads to outside of it.
+"""Opening of files inside a folder without following links that lead outside.
 
-A path is only a name: between the moment it is checked and the moment it is opened, somebody who may write to the
-folder can put a link in the place of one of its parts. So a root is opened once, and everything below it is opened
-relative to that descriptor, one component at a time, by calls that refuse a link. Links are resolved beforehand: what
-is opened is the real place that they lead to, which contains none.
+A path is only a name: between the check and the opening, somebody with write access to the folder can replace one of
+its parts by a link. Therefore a root is opened once, and everything below it is opened relative to that descriptor, one
+component at a time, by calls that refuse links. Links are resolved beforehand: the path that is opened is the real
+path, which contains none.
 
-Where the system has no such calls (Windows), the real place is checked before and after opening, and what was opened
-is compared with what stands there.
+On systems without such calls (Windows), the real path is checked before and after opening, and the opened file is
+compared with the one there.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from typing import BinaryIO, Protocol
 
 Identity = tuple[int, int]
 
-#: Whether files can be opened relative to a folder that is held open.
+#: Whether files can be opened relative to an open folder.
 HAS_DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd and hasattr(os, "O_NOFOLLOW")
-#: Folders on the way to the last one that was used, which stay open for the next one.
+#: The maximum number of folders on the way to the last used one that stay open for the next.
 MOST_OPEN = 32
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
-# A pipe would wait for somebody who writes to it.
+# Non-blocking, because opening a pipe would wait for a writer.
 _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | _NO_LINK
-# Enough to pass through a folder that must not be listed.
+# Enough to pass through a folder that cannot be listed.
 _PASS = getattr(os, "O_PATH", 0)
-# What the system says of a link where a file or a folder was to be opened.
+# The errors of opening a link as a file or a folder.
 _LINK_ERRORS = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
 
 
 class Root(Protocol):
-    """An open folder. `parts` are the names on the way from it to a real place below it."""
+    """An open folder. `parts` are the names on the way from it to a real path below it."""
 
     @property
     def identity(self) -> Identity:
@@ -54,12 +54,12 @@ class Root(Protocol):
         """Return the status of a file or folder. Raises `OSError`."""
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the folder."""
 
 
 @dataclass(slots=True)
 class _Scan:
-    """The entries of a folder, and its identity. To be closed, which closes the folder."""
+    """The entries of a folder, and its identity. Closing it closes the folder."""
 
     identity: Identity
     entries: list[os.DirEntry[str]]
@@ -80,7 +80,7 @@ def open_root(path: str) -> Root:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a file lies: below a root, which is known by its identity, along a path without links."""
+    """The location of a file: a root with its identity, and a path without links below it."""
 
     root: str
     identity: tuple[int, int]
@@ -104,7 +104,7 @@ class Place:
 
 
 class _DescriptorRoot:
-    """A root with descriptors: of itself, and of the folders on the way to the last one that was used."""
+    """A root with descriptors: its own, and those of the folders on the way to the last used one."""
 
     def __init__(self, path: str) -> None:
         top, *parts = Path(path).parts
@@ -165,7 +165,7 @@ class _DescriptorRoot:
 
 @dataclass(frozen=True, slots=True)
 class _CheckedRoot:
-    """A root without descriptors: places are checked before and after they are opened."""
+    """A root without descriptors: paths are checked before and after opening."""
 
     path: str
     known: Identity | None = None
@@ -200,11 +200,11 @@ class _CheckedRoot:
             return os.lstat(os.path.join(path, *parts[-1:]))  # noqa: PTH118 (a string, as the other paths here)
 
     def close(self) -> None:
-        """Do nothing: no descriptor is open."""
+        """Do nothing, because no descriptor is open."""
 
     @contextmanager
     def _checked(self, parts: Sequence[str]) -> Iterator[tuple[str, Identity]]:
-        """Give the path and identity of a place, which are the same, without a link on the way, before and after."""
+        """Yield the path and identity of a place, checked to be unchanged and without links afterwards."""
         path = os.path.join(self.path, *parts)  # noqa: PTH118
         before = self._check(path)
         yield path, before
