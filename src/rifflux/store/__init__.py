@@ -1,4 +1,4 @@
-"""Where the index lives: a store of four roles, their values, and the engines that offer them."""
+"""Storage of the index: the store's four roles, their values, and the engines that implement them."""
 
 from __future__ import annotations
 
@@ -43,15 +43,16 @@ __all__ += registry.__all__
 __all__ += semantic.__all__
 __all__ += store.__all__
 
-#: Engine by URL scheme; a plain path is SQLite.
+#: The engine of each URL scheme; a plain path is SQLite.
 STORES = {"sqlite": "rifflux.store.sqlite:SqliteStore"}
 
 
 def open_store(location: str | Path, *, create: bool = True, neighbours: str = "scan", state: str | Path = "") -> Store:
     """Open the store at a path or URL (`notes.db`, `sqlite:notes.db`, `:memory:`).
 
-    `neighbours` says how very many vectors are searched: `scan` or `hnsw`. With a `state` file, which is made where it
-    is not there, the rest is only read: tokens, usage, questions, feedback and their log are kept in that.
+    `neighbours` is the search method for very large numbers of vectors: `scan` or `hnsw`. With a `state` file, which is
+    created if missing, the index itself is only read: tokens, usage, questions, feedback and their log are stored in
+    that file.
     """
     scheme, separator, rest = str(location).partition("://")
     if not separator:
@@ -67,37 +68,37 @@ def open_store(location: str | Path, *, create: bool = True, neighbours: str = "
 
 
 def exposure(path: str | Path) -> list[Problem]:
-    """Return the problem of an index whose files everybody on this machine may read; none if groups alone may."""
+    """Return the problem of an index whose files any user of this machine can read; none if only groups can."""
     from rifflux.store.sqlite.maintenance.modes import exposure
 
     return exposure(path)
 
 
 def close_to_others(path: str | Path) -> list[str]:
-    """Take that right away where the files are ours; returns what was done, in words."""
+    """Remove that permission where the files are the caller's; return descriptions of the changes."""
     from rifflux.store.sqlite.maintenance.modes import close
 
     return close(path)
 
 
 def seal(path: str | Path) -> None:
-    """Leave an index that nobody has open as files to be read alone, without a log of writes and locks."""
+    """Leave an index that nobody has open as files that can be read alone, without write-ahead log and locks."""
     from rifflux.store.sqlite.maintenance.modes import seal
 
     seal(path)
 
 
 def check_is_index(path: str | Path) -> None:
-    """Raise `NotAnIndex`, with the cure, for a file that is no index and holds no page of one."""
+    """Raise `NotAnIndex`, with the cure, for a file that is not an index and contains no page of one."""
     from rifflux.store.sqlite.maintenance.recognize import check_is_index
 
     check_is_index(Path(path).expanduser())
 
 
 def salvage_store(path: str | Path) -> Salvaged:
-    """Put what can be read of a damaged index file into a new one in its place; mend that afterwards.
+    """Replace a damaged index file by a new one with everything that can be read; call `mend` on it afterwards.
 
-    Raises `DamagedIndex` if nothing can be read, `NotAnIndex` for what never was one, and leaves everything as it was.
+    Raises `DamagedIndex` if nothing can be read and `NotAnIndex` for a file that never was one, without changes.
     """
     from rifflux.store.sqlite.maintenance.salvage import salvage
 
@@ -105,9 +106,9 @@ def salvage_store(path: str | Path) -> Salvaged:
 
 
 def restore_store(copy: str | Path, path: str | Path, check: Callable[[Path], None]) -> Path | None:
-    """Put a copy of an index in the place of the one at `path`, after `check` of it; return where that is now.
+    """Replace the index at `path` by a copy, after `check` of the copy; return the former one's new path.
 
-    Raises `NotFound`, `NotAnIndex`, `InvalidArgument`, `Busy` and what `check` raises, and leaves everything as it was.
+    Raises `NotFound`, `NotAnIndex`, `InvalidArgument`, `Busy` and what `check` raises, without changes.
     """
     from rifflux.store.sqlite.maintenance.restore import restore
 

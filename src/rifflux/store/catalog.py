@@ -1,4 +1,4 @@
-"""The catalog: documents, chunks, files, links and tags, and the values that travel to and from it."""
+"""The catalog: documents, chunks, files, links and tags, and its values."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedChunk:
-    """A chunk with its terms, space-separated by field, and `hash`: 63 bits of what is embedded.
+    """A chunk with its space-separated terms per field, and `hash`, 63 bits of the embedded text.
 
-    `embedded` is what is embedded where that is not title, headings and text; `words` are 63 bits of the terms, needed
-    where they may change while what is embedded stays.
+    `embedded` is the embedded text if it differs from title, headings and text; `words` are 63 bits of the terms,
+    needed if these may change while the embedded text stays the same.
     """
 
     chunk: Chunk
@@ -43,7 +43,7 @@ class AnalyzedChunk:
 
 @dataclass(frozen=True, slots=True)
 class DocumentChange:
-    """A document as it shall be from now on. `path` is where it was read from; for one given by a program, its key."""
+    """The new state of a document. `path` is where it was read; for a document given by a program, its key."""
 
     document: Document
     path: str
@@ -62,7 +62,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Credited:
-    """An author's or a venue's name as works of a namespace under one license have it, and how many there are."""
+    """A spelling of an author or venue in the works of a namespace under one license, with their number."""
 
     key: str
     name: str
@@ -73,24 +73,24 @@ class Credited:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A document as it shall be, with the namespace it belongs to and the (root, path) of the file it is from."""
+    """A document to store, with its namespace and the (root, path) of its file."""
 
     namespace: str
     change: DocumentChange
     file: tuple[str, str] | None = None
 
 
-#: Times of files are remembered within the years 1970 to 2261, in nanoseconds since 1970: 64 bits hold hardly more.
+#: The range of file times that can be stored, 1970 to 2261, in nanoseconds since 1970: 64 bits allow hardly more.
 EARLIEST_NS = 0
 LATEST_NS = 9_214_646_400 * 10**9 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What is remembered of a file, to see later whether it changed.
+    """The recorded state of a file, for detecting changes.
 
-    `inode` and `ctime_ns` change where size and modification time do not: another file took its place, or it was
-    written and dated back. `problem` says why it could not be read, and `problem_kind` is the sort of reason.
+    `inode` and `ctime_ns` detect changes that size and modification time do not: another file in its place, or one that
+    was written and dated back. `problem` is why it could not be read, and `problem_kind` its category.
     """
 
     path: str
@@ -105,10 +105,10 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class ChunkFacts:
-    """What a chunk is and is called: its document's title, other names, key, kind and identifiers, and its headings.
+    """The names and facts of a chunk: its document's title, aliases, key, kind and identifiers, and its headings.
 
-    `is_path` tells that the key is where the document is, and nothing that a list has it by. Within `namespace` the key
-    is that of one document. `language` is the document's, empty for that of the index.
+    `is_path` is True if the key is the document's path rather than an arbitrary identifier. The key is unique within
+    `namespace`. `language` is the document's, empty for the index's.
     """
 
     title: str
@@ -124,7 +124,7 @@ class ChunkFacts:
 
 @dataclass(frozen=True, slots=True)
 class CodePiece:
-    """A passage of source code: the path of its file, the names it stands under, its text and its place in the file."""
+    """A passage of source code: the path of its file, the names around it, its text and its position in the file."""
 
     path: str
     headings: tuple[str, ...]
@@ -143,161 +143,160 @@ class Listed:
 
 
 class Catalog(Protocol):
-    """The documents of one owner. `testing.CatalogContract` says the rest.
+    """The documents of one owner, further specified by `testing.CatalogContract`.
 
-    Writing a document hands over its analyzed terms too: an engine of another role follows from here. Ids are the
-    integers of `Chunk.id`; they are unique among all owners.
+    Writing a document also passes its analyzed terms, from which engines of other roles are updated. Ids are the
+    integers of `Chunk.id`, unique among all owners.
     """
 
     def put(self, namespace: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
-        """Add or replace one document; unchanged chunks keep their rows and vectors. `file` is its (root, path)."""
+        """Add or replace one document; unchanged chunks retain their rows and vectors. `file` is its (root, path)."""
 
     def put_all(self, documents: Iterable[Placed]) -> None:
-        """Add or replace documents as `put` does, but many at once; of two with the same name the later counts."""
+        """Add or replace many documents as `put` does; of two with the same name the later counts."""
 
     def remove(self, namespace: str, keys: Sequence[str]) -> int:
-        """Remove documents by key and return how many there were."""
+        """Remove documents by key and return their number."""
 
     def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
-        """Remember a file's state and drop its documents that are not in `keep` (None: all stay); returns how many."""
+        """Record a file's state and drop its documents not in `keep` (None: none); return the number dropped."""
 
     def remove_files(self, root: str, paths: Sequence[str]) -> int:
-        """Forget files and all their documents; returns how many documents went."""
+        """Remove files and all their documents; return the number of documents."""
 
     def keep_records(self, namespace: str, key: str, records: Mapping[str, str]) -> None:
-        """Replace the records of a document: what each source says of it, by the names of the sources."""
+        """Replace the records of a document: the data of each source, by the source's name."""
 
     def note_uses(self, namespace: str, keys: Sequence[str], time: float) -> None:
-        """Count one more use of each document; what is found does not change by it."""
+        """Count one more use of each document, without effect on search results."""
 
     def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
-        """Read the rows of a ranking, in its order, with its scores; ids that are gone are left out.
+        """Return the stored chunks of a ranking, in its order and with its scores, without missing ids.
 
-        `trails` gives the trail of each entry; without it, they are empty.
+        `trails` are the explanations of the entries, empty by default.
         """
 
     def chunk(self, chunk_id: str) -> Hit | None:
-        """Return one chunk by its public id."""
+        """Return a chunk by its public id, or None."""
 
     def chunks_of(self, namespace: str, key: str) -> list[Hit]:
         """Return all chunks of a document in reading order."""
 
     def document(self, namespace: str, key: str) -> Document | None:
-        """Return one document with its whole text."""
+        """Return a document with its whole text, or None."""
 
     def documents(self, namespace: str, filter: Filter) -> list[Document]:
-        """Return the documents of a namespace that a filter lets through, with their whole text, by key."""
+        """Return the documents of a namespace that pass a filter, with their whole texts, by key."""
 
     def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
-        """Return several documents, with their whole texts, by (namespace, key); what is gone is left out."""
+        """Return documents with their whole texts by (namespace, key), without missing ones."""
 
     def around(self, places: Sequence[tuple[str, str]], number: int) -> Mapping[tuple[str, str], Sequence[Document]]:
-        """Return several documents by (namespace, key), each among up to `number` before and after it.
+        """Return documents by (namespace, key), each with up to `number` documents before and after it.
 
-        They are in the order of `in_order`; what is gone is left out.
+        They are in the order of `in_order`, without missing ones.
         """
 
     def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
-        """Return the texts of several documents by (namespace, key); what is gone is left out."""
+        """Return the texts of documents by (namespace, key), without missing ones."""
 
     def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
-        """Return the (namespace, key, path) of documents whose path or title holds these words, whatever their case.
+        """Return (namespace, key, path) of documents whose path or title contains `words`, ignoring case.
 
-        At most `limit` of them, by path.
+        At most `limit`, sorted by path.
         """
 
     def outlines(self, prefix: str) -> list[tuple[str, Document]]:
-        """Return the documents of the namespaces whose names begin so, by namespace and key.
+        """Return the documents in namespaces with a prefix, by namespace and key.
 
         Only title, metadata, license and identifiers are read.
         """
 
     def listed(self, after: tuple[str, str], limit: int) -> list[Listed]:
-        """Return so many documents, by namespace and key, from the first that comes after such a place."""
+        """Return up to `limit` documents by namespace and key, following the place `after`."""
 
     def find_documents(self, key: str) -> list[tuple[str, str]]:
         """Return the (namespace, key) of every document with this key, path or absolute path."""
 
     def namespaces(self) -> Mapping[str, int]:
-        """Count the documents of each namespace."""
+        """Return the number of documents of each namespace."""
 
     def in_order(
         self, namespace: str, key: str | None = None, *, before: int = 0, after: int | None = None
     ) -> list[Document]:
-        """Return the documents of a namespace by date, undated ones last, equals as they were added.
+        """Return the documents of a namespace by date, undated ones last, ties in the order of addition.
 
-        With a `key`, only that one and so many before and after it (all after it where that is None); nothing if there
-        is no such document. With `before` alone, only so many that come last. Links, identifiers, tags and parts are
-        left out.
+        With a `key`, only that document with `before` and `after` documents around it (None: all after it); empty if it
+        does not exist. With `before` alone, only the last ones. Links, identifiers, tags and parts are omitted.
         """
 
     def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
-        """Return what is remembered of a root's files, by path; with `below`, only of this one or this folder's."""
+        """Return the recorded states of a root's files by path; with `below`, only of this file or folder."""
 
     def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
-        """Count the files, and return up to `number` of them with their roots: all, or others each time."""
+        """Return the number of files and up to `number` of them with their roots: all, or a random sample."""
 
     def roots(self) -> list[str]:
-        """Return the folders that were synced."""
+        """Return the synced folders."""
 
     def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
-        """Return what each chunk is and is called; chunks that are gone are left out."""
+        """Return the names and facts of each chunk, without missing chunks."""
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
-        """Return those of the chunks that are source code."""
+        """Return the source code details of those chunks that are code."""
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:
-        """Return those of the chunks whose document a filter lets through."""
+        """Return the chunks whose document passes a filter."""
 
     def any_passes(self, filter: Filter) -> bool:
-        """Return whether a filter lets any document through."""
+        """Return True if any document passes a filter."""
 
     def identified(self, names: Sequence[str], most: int = -1) -> Mapping[str, list[tuple[str, str]]]:
-        """Return the (namespace, key) of the documents that each `scheme:value` identifies, without unknown ones.
+        """Return the (namespace, key) of the documents identified by each `scheme:value`, without unknown ones.
 
-        At most so many of each are read, whichever; all without a limit.
+        At most `most` of each, in any order; all by default.
         """
 
     def credited(self, role: str, keys: Collection[str]) -> list[Credited]:
-        """Return the names in a role that works give under some keys: `rifflux.text.people` says what these are."""
+        """Return the names that works have in a role under lookup keys (see `rifflux.text.people`)."""
 
     def first_of(self, filter: Filter, limit: int) -> Ids:
-        """Return the first chunks of documents that a filter lets through, the newest first, ties by chunk id."""
+        """Return the first chunks of documents that pass a filter, newest first, ties by chunk id."""
 
     def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
-        """Return the documents that those of some chunks link to, or are linked from, each by its first chunk.
+        """Return the documents linked from those of some chunks, or with `incoming` to them, by first chunk.
 
-        A link's key is an identifier of its target, or a key of its own namespace. Links of a document to itself,
-        and those that lead nowhere, are left out.
+        A link's key is an identifier of its target, or a key of its own namespace. Links of a document to itself and
+        links without a target are omitted.
         """
 
     def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
-        """Count the documents that link to that of each chunk; chunks whose document has no such link are left out."""
+        """Return the number of documents that link to each chunk's document, without chunks that have none."""
 
     def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
-        """Return the subject tags of each chunk's document; chunks without any are left out."""
+        """Return the subject tags of each chunk's document, without chunks that have none."""
 
     def records(self, namespace: str, key: str) -> Mapping[str, str]:
-        """Return the records of a document by the names of their sources; they are deleted with the document."""
+        """Return the records of a document by source; they are deleted with the document."""
 
     def uses(self, namespace: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
-        """Count the uses of each document, with the time of the last (seconds since 1970); unused ones are left out."""
+        """Return the uses of each document and the time of the last (seconds since 1970), without unused ones."""
 
     def values(self, field: str, limit: int) -> list[tuple[str | int | float | bool, int]]:
-        """Return the values of a field with the number of documents that have each: the most frequent, then by value.
+        """Return the values of a field with their numbers of documents, most frequent first, then by value.
 
-        `field` is `kind` or a field of the metadata, of which lists count with each of their items. Works are left
-        out: a license decides what is told of them.
+        `field` is `kind` or a metadata field, whose lists count with each item. Works are excluded, because a license
+        decides what is disclosed of them.
         """
 
     def folders(self, limit: int) -> list[tuple[str, str, int]]:
-        """Return each namespace and folder (the first part of a path that has several) with its number of documents.
+        """Return each namespace and folder (the first part of a path with several) with its number of documents.
 
-        Those with the most documents come first. Works are left out. In a filter, `namespace/folder` names one.
+        Those with the most documents come first. Works are excluded. In a filter, a folder is `namespace/folder`.
         """
 
     def languages(self) -> tuple[str, ...]:
-        """Return the languages of the documents, sorted; the empty name stands for that of the index.
+        """Return the sorted languages of the documents; an empty name stands for the index's language.
 
-        Without any document it is that one alone.
+        Without documents it is the only one.
         """

@@ -1,4 +1,4 @@
-"""Values to check and mend a store with: how a chunk's terms and hash are made of what is stored."""
+"""Values for checking and mending a store: how terms and hashes derive from stored chunks."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from rifflux.errors import Cure
 
 __all__ = ["NAMING", "REVISION", "Analysis", "Mended", "Problem", "StoredChunk"]
 
-#: The schemes of identifiers that people type to find a document; its own key is one too.
+#: The schemes of identifiers that people type to find a document, besides its key.
 NAMING = ("arxiv", "doi", "tag")
 
-#: The setting that says which revision of the analyzer made the terms of an index; without it, the first.
+#: The setting with the revision of the analyzer that made an index's terms; without it, the first.
 REVISION = "analysis"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """What a chunk's terms and hash are made of; `text` is empty for a document that has only a title.
+    """The sources of a chunk's terms and hash; `text` is empty for a document that has only a title.
 
-    `subjects` are the values of the document's tags and of the identifiers that are searched: terms, and no more. Its
-    `metadata` and its `key` may be searched too; the key is empty for records, and where identifiers name the document.
-    `position` is the chunk's, `language` that of its document.
+    `subjects` are the values of the document's tags and of searchable identifiers, which only add terms. `metadata` and
+    `key` may be searchable too; the key is empty for records, and if identifiers name the document. `position` is the
+    chunk's, `language` the document's.
     """
 
     title: str
@@ -39,10 +39,10 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Makes the terms of a chunk again, those of title, headings and body, and the hash of what is embedded.
+    """Recomputes the terms of a chunk's title, headings and body, and the hash of its embedded text.
 
-    `revision` is the analyzer's: terms that were made by another are no longer what a question's are. Documents of the
-    kinds `without_vectors` are meant to have none.
+    `revision` is the analyzer's: terms made by another one no longer match those of queries. Documents of the kinds
+    `without_vectors` intentionally have none.
     """
 
     terms: Callable[[StoredChunk], tuple[str, str, str]]
@@ -53,7 +53,7 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """What was done, in words, and the documents whose chunks have to be made again: (owner, namespace, key)."""
+    """Descriptions of what was mended, and the documents to chunk again: (owner, namespace, key)."""
 
     done: tuple[str, ...]
     incomplete: tuple[tuple[str, str, str], ...] = ()
@@ -61,7 +61,7 @@ class Mended:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something `doctor` found wrong, and what mends it. `unreadable` says that parts of the file cannot be read."""
+    """A problem found by `doctor`, and its cure. `unreadable` is True if parts of the file cannot be read."""
 
     what: str
     cure: Cure | None = None
@@ -70,9 +70,9 @@ class Problem:
 
     @property
     def is_damage(self) -> bool:
-        """Return True if rows are not what they were: neither behind, nor made by another version of the analyzer."""
+        """Return True if stored rows have changed, rather than being outdated or by another analyzer version."""
         return self.unreadable or (self.cure is Cure.REPAIR and "revision" not in self.data)
 
     def __str__(self) -> str:
-        """Return what is wrong."""
+        """Return the description of the problem."""
         return self.what

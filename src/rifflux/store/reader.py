@@ -1,4 +1,4 @@
-"""One call for the candidates of a question: what an engine is asked for, and all that it answers."""
+"""The request for a query's candidates in one call of the engine, and its response."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["DESCRIBED", "LEXICAL", "SEMANTIC", "CandidateRequest", "CandidateRes
 #: The channels of every engine: by words (BM25) and by meaning (cosine).
 LEXICAL = "lexical"
 SEMANTIC = "semantic"
-#: The number of the best of each ranking whose facts come with it. Names are looked for among the best by words.
+#: The number of best candidates of each ranking whose facts are included. Names are looked for among the best by words.
 DESCRIBED: Mapping[str, int] = {LEXICAL: 100, SEMANTIC: 50}
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """How many chunks there are, and how many with a vector, whether there are works, and in which languages.
+    """The numbers of chunks and of chunks with a vector, whether there are works, and the languages.
 
-    The languages of the documents are sorted; the empty name stands for that of the index, which is alone where there
-    are no documents.
+    The languages of the documents are sorted; an empty name stands for the index's language, the only one if there are
+    no documents.
     """
 
     chunks: int
@@ -34,9 +34,9 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class CandidateRequest:
-    """The rankings of a question in some channels, as deep as the execution says; `weights` are those of BM25.
+    """A request for the rankings of a query in some channels, to the depth of the execution; `weights` are BM25's.
 
-    Facts come with them where the candidates are to be `described`.
+    The facts of the best candidates are included if `described`.
     """
 
     query: Query
@@ -48,7 +48,7 @@ class CandidateRequest:
 
 @dataclass(frozen=True, slots=True)
 class CandidateResponse:
-    """The ranking of each channel, the facts of its best chunks by id, and the milliseconds that each took."""
+    """The ranking of each channel, the facts of the best chunks by id, and the milliseconds per channel."""
 
     rankings: Mapping[str, Ranking] = field(default_factory=dict)
     facts: Mapping[int, ChunkFacts] = field(default_factory=dict)

@@ -26,7 +26,7 @@ __all__ = [
     "Token",
 ]
 
-#: The kind of event that says how well a document answers a query.
+#: The kind of event that records how well a document answers a query.
 JUDGEMENT = "judgement"
 #: Stands for all users among the readers of a collection.
 EVERYONE = "everyone"
@@ -34,10 +34,10 @@ EVERYONE = "everyone"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What somebody did with a document that a query found, such as judging it.
+    """A user's action on a document that a query found, such as judging it.
 
-    `chunk` is a public chunk id, empty where the whole document is meant; `grade` is 0 for irrelevant and grows with
-    relevance, None for a kind of event that has no grade; `created_at` is ISO 8601.
+    `chunk` is a public chunk id, empty for the whole document; `grade` is 0 for irrelevant and grows with relevance,
+    None for kinds of events without a grade; `created_at` is ISO 8601.
     """
 
     kind: str
@@ -52,7 +52,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A key to the service, without its secret. Times are ISO 8601; None where that has not happened."""
+    """A service token, without its secret. Times are ISO 8601, or None for events that have not happened."""
 
     id: str
     user: str
@@ -66,11 +66,11 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """A decision about accounts, sharing or settings, never a content or a secret.
+    """An administrative decision about accounts, sharing or settings, without contents or secrets.
 
-    `user` made it, empty for whoever has the file of the index; `action` is a word such as `token.create`, `target` the
-    token, collection, group or setting that it is about, `owner` the user whose that is, `who` the user or group that
-    something is shared with or who joins a group. `done_at` is ISO 8601; `id` grows.
+    `user` made it, empty for the command line; `action` is a word such as `token.create`, `target` the token,
+    collection, group or setting concerned, `owner` the user it belongs to, and `who` the user or group that it is
+    shared with or who joins a group. `done_at` is ISO 8601; `id` grows.
     """
 
     user: str
@@ -85,10 +85,10 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What was deleted of a user: documents by their kind (messages and memories are documents), and the rest.
+    """The counts of a user's deleted data: documents by kind (messages and memories are documents), and the rest.
 
-    `events` are judgements and other feedback, `calls` recorded calls of models, `questions` digests of what was asked,
-    `collections` those that had a name of their own, or readers, `log` entries that no longer name the user.
+    `events` are judgements and other feedback, `calls` recorded model calls, `questions` digests of queries,
+    `collections` those with a name of their own, or readers, `log` entries that no longer name the user.
     """
 
     documents: Mapping[str, int]
@@ -102,13 +102,13 @@ class Erased:
     log: int = 0
 
     def __bool__(self) -> bool:
-        """Return whether there was anything."""
+        """Return True if anything was deleted."""
         return any(getattr(self, each.name) for each in fields(self))
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """One call of a model: who caused it, for what, how many tokens it read or wrote, what it cost."""
+    """One model call: the user who caused it, its feature, its tokens read or written, and its cost."""
 
     user: str
     feature: str
@@ -120,7 +120,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class SpendingSum:
-    """The calls of one day (UTC), user, feature and model together."""
+    """The calls of one day (UTC), user, feature and model, summed up."""
 
     day: str
     user: str
@@ -133,9 +133,9 @@ class SpendingSum:
 
 @dataclass(frozen=True, slots=True)
 class QuestionDigest:
-    """A question of a user: a digest of its words, its time in seconds since 1970, and a sketch.
+    """A query of a user: a digest of its words, its time in seconds since 1970, and a sketch.
 
-    Sketches of two questions tell how similar their words are.
+    The sketches of two queries indicate how similar their words are.
     """
 
     user: str
@@ -146,7 +146,7 @@ class QuestionDigest:
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """The answer to a request that a user sent with a key, so that it can be sent again.
+    """The answer to a request that a user sent with an idempotency key, for sending it again.
 
     `request` is a digest of the request, `time` in seconds since 1970, `status` 0 while it is being answered.
     """
@@ -161,12 +161,12 @@ class RecordedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """Work that goes on after the request that began it: what it is, how far it is, and what came of it.
+    """A background job: its kind and name, its progress, and its result.
 
-    `state` is `running`, `done`, `failed` or `cancelled`; `stage` is what it does now, with `done` of `total` of that.
-    `report` and `error` are JSON, empty until there is one; `status` is the HTTP status of what came of it, 0 until
-    then. Times are in seconds since 1970; `seen_at` is when the process that does it last wrote, `ended_at` 0.0 until
-    it ended. `stop` says that somebody wants it to end.
+    `state` is `running`, `done`, `failed` or `cancelled`; `stage` is the current stage, with `done` of `total` steps.
+    `report` and `error` are JSON, empty until available; `status` is the HTTP status of the result, 0 until then. Times
+    are in seconds since 1970; `seen_at` is the last update by the process that runs it, `ended_at` is 0.0 until it
+    ends. `stop` is True if its end was requested.
     """
 
     id: str
@@ -188,7 +188,7 @@ class JobRecord:
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """What a user did with what a query found: `click`, `save`, `export` or `not_relevant`."""
+    """A user's reaction to a result of a query: `click`, `save`, `export` or `not_relevant`."""
 
     user: str
     kind: str
@@ -198,7 +198,7 @@ class Reaction:
 
 @dataclass(frozen=True, slots=True)
 class CollectionRecord:
-    """A collection of a user: the owner of its rows in the store, and what people call it, which may change.
+    """A collection of a user: the owner of its rows in the store, and its name, which may change.
 
     `created_at` is in seconds since 1970.
     """
@@ -212,177 +212,177 @@ class CollectionRecord:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """That somebody may read a collection: a user, a group or `EVERYONE`; with `write` they may change it too."""
+    """A permission to read a collection for a user, a group or `EVERYONE`; with `write` also to change it."""
 
     who: str
     write: bool = False
 
 
 class Sharing(Protocol):
-    """Collections, who may read them, and groups of users. `testing.SharingContract` says the rest.
+    """Collections, their readers, and groups of users, further specified by `testing.SharingContract`.
 
-    It keeps what it is told: who may tell it is for `service.collections` to say. An `entry` is written to the log in
-    the same transaction, if there was something to do.
+    It does not check permissions: `service.collections` does. An `entry` is written to the log in the same transaction,
+    if anything changed.
     """
 
     def of(self, user: str) -> list[CollectionRecord]:
-        """Return the collections of a user of which there is a record, by name."""
+        """Return the recorded collections of a user, by name."""
 
     def all(self) -> list[CollectionRecord]:
-        """Return the collections of all users of which there is a record, by user and name."""
+        """Return the recorded collections of all users, by user and name."""
 
     def shared_with(self, user: str) -> list[tuple[CollectionRecord, bool]]:
-        """Return others' collections that a user may read, as one, in a group or as everyone; True: and write."""
+        """Return others' collections that a user may read, by name, group or as everyone, and whether to write."""
 
     def put(self, record: CollectionRecord, entry: LogEntry | None = None) -> None:
-        """Add a collection, or give that of this owner another name or description."""
+        """Add a collection, or change the name or description of this owner's."""
 
     def drop(self, owner: str, entry: LogEntry | None = None) -> Erased:
-        """Delete a collection with all that it holds, in one transaction."""
+        """Delete a collection with its content in one transaction."""
 
     def grants(self, owner: str) -> list[Grant]:
         """Return the readers of a collection, by name."""
 
     def share(self, owner: str, grant: Grant, entry: LogEntry | None = None) -> None:
-        """Let somebody read a collection, instead of what they were let before."""
+        """Grant a permission on a collection, replacing an earlier one."""
 
     def unshare(self, owner: str, who: str, entry: LogEntry | None = None) -> bool:
-        """End that somebody may read a collection; False if they might not."""
+        """Revoke a reader's permission; return False if there was none."""
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the members of each group, both by name."""
+        """Return the members of each group, sorted by name."""
 
     def put_group(self, name: str, members: Sequence[str], entry: LogEntry | None = None) -> None:
-        """Make a group of these users, instead of those that it had.
+        """Create or replace a group with these users.
 
-        An entry is written for each user who came or went, as its `who`, or one for a new group without users.
+        An entry is written for each user who joined or left, as its `who`, or one for a new group without users.
         """
 
     def drop_group(self, name: str, entry: LogEntry | None = None) -> bool:
-        """Delete a group, and what was shared with it is so no more; False if there is none."""
+        """Delete a group and the permissions granted to it; return False if there is none."""
 
     def users(self) -> frozenset[str]:
         """Return the names of users who have a token, are in a group, or have any record."""
 
 
 class Registry(Protocol):
-    """Settings, events, claims, and who may ask. `testing.RegistryContract` says the rest.
+    """Settings, events, claims and accounts, further specified by `testing.RegistryContract`.
 
-    Tokens, spendings, questions and reactions are the whole index's: a named owner's view raises OutOfScope. Only
-    digests of secrets and of questions are ever given to it. An `entry` is written to the log in the same transaction,
-    if there was something to do.
+    Tokens, spendings, questions and reactions belong to the whole index: a named owner's view raises OutOfScope. Only
+    digests of secrets and queries are ever passed to it. An `entry` is written to the log in the same transaction, if
+    anything changed.
     """
 
     @property
     def read_only(self) -> bool:
-        """Return whether nothing can be recorded: no tokens, usage, questions or events."""
+        """Return True if nothing can be recorded: no tokens, usage, questions or events."""
 
     @property
     def sharing(self) -> Sharing:
-        """Return the collections of all users, with their readers. Raises OutOfScope for the view of a named owner."""
+        """Return the collections of all users with their readers. Raises OutOfScope for a named owner's view."""
 
     def setting(self, name: str) -> str | None:
-        """Return a setting's value, or None. Each owner has its own; those of the owner without a name are policies."""
+        """Return a setting's value, or None. Each owner has its own; those of the unnamed owner are policies."""
 
     def policy(self, name: str) -> str | None:
-        """Return a setting of the whole index, which every owner may read; None where it is not set."""
+        """Return a setting of the whole index, which every owner may read, or None."""
 
     def set(self, name: str, value: str, *, content: bool = True, entry: LogEntry | None = None) -> None:
-        """Store a setting; without `content`, one that changes nothing of what is found.
+        """Store a setting; without `content`, one that does not affect search results.
 
-        A named owner's have no `entry`.
+        Those of a named owner have no `entry`.
         """
 
     def record(self, event: Event) -> None:
-        """Append an event to the record; its document need not exist."""
+        """Record an event; its document need not exist."""
 
     def events(self, kind: str | None = None) -> list[Event]:
         """Return the recorded events of a kind, or all, in the order of recording."""
 
     def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
-        """Have a task to oneself, such as `embed`, until the block or the process ends.
+        """Claim a task exclusively, such as `embed`, until the block or the process ends.
 
-        If another process has it, `waiting` is called with which and it is waited for; without `waiting`, the block
-        gets False at once. Nothing else is kept out by it.
+        If another process has it, `waiting` is called with that process's name and this one waits; without `waiting`,
+        the block gets False at once. Nothing else is excluded.
         """
 
     def put_token(self, token: Token, digest: bytes, entry: LogEntry | None = None, *, most: int | None = None) -> bool:
-        """Store a new token with the digest of its secret; False if its user has `most` valid ones already.
+        """Store a new token with the digest of its secret; return False if its user has `most` valid ones already.
 
-        Of the user's tokens that are revoked or expired by then, the newest hundred are kept.
+        Of the user's revoked and expired tokens, only the newest hundred remain.
         """
 
     def token(self, id: str) -> tuple[Token, bytes] | None:
         """Return a token and the digest of its secret, or None."""
 
     def tokens(self, user: str | None = None) -> list[Token]:
-        """Return the tokens of a user, or all, in the order of their making, the revoked ones too."""
+        """Return the tokens of a user, or all, in the order of creation, including revoked ones."""
 
     def mark_used(self, id: str, time: float) -> None:
-        """Remember when a token was last used."""
+        """Record when a token was last used."""
 
     def revoke(self, id: str, time: float, entry: LogEntry | None = None) -> bool:
-        """Make a token useless for ever; False if there is none that is valid."""
+        """Revoke a token permanently; return False if there is no valid one."""
 
     def erase(self, user: str, entry: LogEntry | None = None) -> Erased:
         """Delete all data of a user in one transaction: content, tokens and activity.
 
-        The log calls them by a number from then on, that of the entry, and no longer names what they had.
+        The log then refers to the user by the entry's number and no longer names their possessions.
         """
 
     def log(self, before: int | None = None, limit: int = 100) -> list[LogEntry]:
-        """Return the newest entries of the log, or those before the entry of an id, the newest first."""
+        """Return the newest entries of the log, or those before an entry id, newest first."""
 
     def spend(self, spendings: Sequence[Spending]) -> None:
-        """Append to the record of spendings."""
+        """Record spendings."""
 
     def reserve(self, spending: Spending, budget: float, since: float) -> int | None:
-        """Append a spending and return its number, if the user's since a moment stay within the budget with it.
+        """Record a spending and return its number, or None if it exceeds the user's budget since a time.
 
-        Nothing else is written meanwhile, by any process.
+        No process writes anything else in between.
         """
 
     def settle(self, id: int, spending: Spending | None) -> None:
-        """Put another spending in the place of a reserved one, or take it back."""
+        """Replace a reserved spending, or cancel it."""
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
-        """Sum up spendings by day, user, feature and model, in that order; of one user, or of all."""
+        """Return the spendings of a user, or all, summed by day, user, feature and model, in that order."""
 
     def cost(self, user: str, since: float) -> float:
-        """Sum up what a user has spent since a moment."""
+        """Return the total cost of a user's spendings since a time."""
 
     def begin_answer(self, answer: RecordedAnswer, forget_before: float) -> RecordedAnswer | None:
-        """Record that a request is being answered; return the record that exists if its key is in use.
+        """Record that a request is being answered; return the existing record if its key is in use.
 
-        What is older than a moment is dropped before.
+        Records before `forget_before` are dropped first.
         """
 
     def end_answer(self, user: str, key: str, status: int, body: bytes) -> None:
-        """Keep how a request was answered; with a status of 0, forget it."""
+        """Store the answer to a request; with a status of 0, forget the request."""
 
     def begin_job(self, job: JobRecord, most: int, seen_after: float, forget_before: float) -> bool:
-        """Store a new job; False if its user has `most` already that are running and were seen after a moment.
+        """Store a new job; return False if its user has `most` running jobs that were seen since `seen_after`.
 
-        Jobs that were last seen before another moment are dropped.
+        Jobs last seen before `forget_before` are dropped.
         """
 
     def put_jobs(self, jobs: Sequence[JobRecord]) -> Sequence[str]:
-        """Store how far jobs are; returns the ids of those that are to stop, or that are not known any more."""
+        """Store the progress of jobs; return the ids of those that should stop or are unknown."""
 
     def stop_jobs(self, user: str, id: str | None = None) -> None:
-        """Ask for the end of a running job of a user, or of all of them."""
+        """Request the end of a running job of a user, or of all their jobs."""
 
     def job(self, id: str) -> JobRecord | None:
         """Return a job, or None."""
 
     def jobs(self, user: str | None = None) -> list[JobRecord]:
-        """Return the jobs of a user, or of all, the newest first."""
+        """Return the jobs of a user, or all, newest first."""
 
     def ask(self, questions: Sequence[QuestionDigest], forget_before: float) -> None:
-        """Append to the record of questions, and drop what is older than a moment."""
+        """Record queries, and drop those before `forget_before`."""
 
     def questions(self, since: float = 0.0, until: float | None = None) -> list[QuestionDigest]:
-        """Return the questions of all users in a span of time, in its order."""
+        """Return the queries of all users in a period, by time."""
 
     def reactions(self, since: float = 0.0, until: float | None = None) -> list[Reaction]:
-        """Return what all users did with what they found, in a span of time and in its order."""
+        """Return the reactions of all users in a period, by time."""

@@ -1,4 +1,4 @@
-"""The semantic role: chunks named by their vectors, and the models that made these."""
+"""The semantic role: ranking of chunks by their vectors, and the models that made these."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Generation", "Generations", "ModelInfo", "Pending", "Semantic", "Sta
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """The embedding model whose vectors an index holds. `spec` is what loads it again."""
+    """The embedding model of an index's vectors. `spec` loads it again."""
 
     name: str
     backend: str
@@ -24,7 +24,7 @@ class ModelInfo:
 
     @property
     def public_spec(self) -> str:
-        """Return the spec without where a server or a folder is, which is not everybody's to know."""
+        """Return the spec without the address of a server or folder, which may be confidential."""
         if "://" in self.spec:
             return self.spec.rpartition("#")[2]
         if "/" in self.spec or "\\" in self.spec:
@@ -34,9 +34,9 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A chunk that waits for its vector, with what the embedded text is made of.
+    """A chunk that waits for its vector, with the parts of its embedded text.
 
-    `text` is empty for a document that has only a title. `embedded` is the whole where it is not made of these.
+    `text` is empty for a document that has only a title. `embedded` is the whole text if it differs from these parts.
     """
 
     id: int
@@ -48,7 +48,7 @@ class Pending:
 
 
 class State(StrEnum):
-    """What becomes of a generation: it is built, then searched, then dropped. One at most is built, one is active."""
+    """The state of a generation: being built, searched, or being dropped. At most one is built and one is active."""
 
     BUILDING = "building"
     ACTIVE = "active"
@@ -57,7 +57,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """The vectors of one model: how many of the index's chunks have one, of all owners."""
+    """The vectors of one model: the number of the index's chunks with one, of all owners."""
 
     model: ModelInfo
     state: State
@@ -66,74 +66,74 @@ class Generation:
 
 
 class Generations(Protocol):
-    """The generations of an index. Every change is one transaction, and concerns all owners."""
+    """The generations of an index. Every change is one transaction, for all owners."""
 
     def all(self) -> list[Generation]:
-        """Return the active one first, then one that is built, then those that are dropped."""
+        """Return the active generation, then the one being built, then those being dropped."""
 
     def begin(self, model: ModelInfo) -> None:
-        """Build vectors of a model, or go on where that was interrupted, while searches use those there are.
+        """Begin building vectors of a model, or resume it, while searches use the active ones.
 
         Raises `InvalidArgument` for the active model, and while another one is built.
         """
 
     def finish(self) -> bool:
-        """Let searches use the built vectors from now on, and retire the others; False if a chunk still lacks one."""
+        """Activate the built vectors and retire the others; return False if a chunk still lacks one."""
 
     def abort(self) -> ModelInfo | None:
-        """Retire what is being built; returns its model, or None if there was nothing."""
+        """Retire the generation being built; return its model, or None if there was none."""
 
     def drop(self, most: int) -> int:
-        """Drop at most so many vectors of retired generations; returns how many, 0 once nothing is left of them."""
+        """Drop at most `most` vectors of retired generations; return their number, 0 once none are left."""
 
 
 class Semantic(Protocol):
-    """The vectors of one owner's chunks; the model is the whole index's. `testing.SemanticContract` says the rest."""
+    """The vectors of one owner's chunks; the model is the whole index's. Specified by `testing.SemanticContract`."""
 
     def nearest(self, query: Query, vector: Vectors | None, limit: int, *, model: str | None = None) -> Ranking:
-        """Rank the best `limit` chunks that a query's filter and required words leave by cosine with its vector.
+        """Rank the best `limit` chunks that pass a query's filter and required words by cosine with its vector.
 
-        No vector, or one of length zero, ranks nothing. `model` is the fingerprint of the model that made the vector:
-        raises `ModelMismatch` where another one made those of the chunks.
+        Without a vector, or with one of length zero, nothing is ranked. `model` is the fingerprint of the vector's
+        model: raises `ModelMismatch` if another one made those of the chunks.
         """
 
     def cosines_of(self, vector: Vectors | None, ids: Ids) -> Scores:
-        """Return the cosine of some chunks with a vector, by what is stored; NaN where there is none."""
+        """Return the cosine of chunks with a vector, by their stored vectors; NaN for chunks without one."""
 
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
-        """Return the vector of each chunk, by its id; chunks without one are left out.
+        """Return the vector of each chunk by id, without chunks that have none.
 
-        With `exact`, to the last digit, whatever is faster.
+        With `exact`, not rounded, even if that is slower.
         """
 
     def sample(self, most: int) -> tuple[Ids, Vectors]:
-        """Return chunks that have a vector, those of the lowest ids, with their vectors: (chunks, dimension).
+        """Return chunks with a vector, those of the lowest ids, and their vectors: (chunks, dimension).
 
-        Ids are hashes, so it is a random choice, and the same one for equal contents. The vectors may be rounded. Kept
+        Ids are hashes, so the sample is random, and the same for equal contents. The vectors may be rounded. Cached
         until something changes.
         """
 
     def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
-        """Return vectors already stored for the same embedded text."""
+        """Return vectors already stored for the same embedded text, by hash."""
 
     def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
-        """Yield the chunks without a vector, in batches; safe to write to the store meanwhile.
+        """Yield the chunks without a vector, in batches; the store may be written meanwhile.
 
-        `model` is the fingerprint of the model in use or of the one that is built; without it, the one in use is meant.
+        `model` is the fingerprint of the model in use (default) or being built.
         """
 
     def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
-        """Store vectors for chunks that still have the given hash; returns how many did.
+        """Store vectors for chunks that still have the given hash; return their number.
 
-        `model` is as in `pending`; raises ModelMismatch where vectors of that one are neither in use nor built.
+        `model` is as in `pending`; raises ModelMismatch if that model is neither in use nor being built.
         """
 
     def model(self) -> ModelInfo | None:
-        """Return the model whose vectors are stored, or None while there are none."""
+        """Return the model of the stored vectors, or None while there are none."""
 
     def use_model(self, model: ModelInfo) -> None:
-        """Record the embedding model; raises ModelMismatch when vectors of another one are stored."""
+        """Record the embedding model. Raises ModelMismatch if vectors of another one are stored."""
 
     @property
     def generations(self) -> Generations:
-        """Return the models whose vectors the index holds. Raises OutOfScope for the view of a named owner."""
+        """Return the generations of the index. Raises OutOfScope for a named owner's view."""

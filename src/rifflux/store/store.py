@@ -1,4 +1,4 @@
-"""A store: four roles over one database, seen by one owner."""
+"""A store: four roles over one database, in the view of one owner."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from rifflux.types import Notice, Progress
 
 __all__ = ["BESIDE", "PART", "Store"]
 
-#: Stands between an owner and a part in the name of the part's own view; no name of a user holds it.
+#: Separates an owner from a part in the name of the part's view; no user name contains it.
 PART = "\x1f"
-#: Stands before each owner in the name of a view of several; no name of an owner holds it.
+#: Precedes each owner in the name of a view of several; no owner name contains it.
 BESIDE = "\x1d"
 
 
 class Store(Protocol):
-    """One owner's view of an index: four roles, and what concerns all of them.
+    """One owner's view of an index: four roles, and functions for all of them.
 
-    What is opened is the view of the owner without a name; `of` gives those of others. No role sees or touches rows
-    of another owner, whatever it is given.
+    An opened store is the view of the unnamed owner; `of` returns those of others. No role reads or changes rows of
+    another owner, whatever its arguments.
     """
 
-    #: Whose rows these are; empty for the owner without a name. A view of several has a name of its own.
+    #: The owner of the rows; empty for the unnamed owner. A view of several has a name of its own.
     owner: str
-    #: Their names, in order: one, or several that are read together.
+    #: The owners' names, in order: one, or several that are read together.
     owners: tuple[str, ...]
     #: Documents, chunks, files, links and tags.
     catalog: Catalog
@@ -45,69 +45,67 @@ class Store(Protocol):
     registry: Registry
     #: The version of the stored schema.
     schema_version: int
-    #: The file that keeps what users do, apart from the contents, which are only read then; empty without one.
+    #: The file of users' data if it is separate from the contents, which are then read-only; otherwise empty.
     state: str
 
     def totals(self) -> Totals:
-        """Return what a search needs to know of all that there is."""
+        """Return the totals that a search needs."""
 
     def counts(self) -> Mapping[str, int]:
-        """Count `documents`, `chunks`, `files` and `embedded_chunks`."""
+        """Return the numbers of `documents`, `chunks`, `files` and `embedded_chunks`."""
 
     def contents(self) -> str:
-        """Return what stands for the contents at this moment: `CHANGES-DIGEST`.
+        """Return an identifier of the current contents: `CHANGES-DIGEST`.
 
-        It is another one after every change of what can be found, and the same as long as there was none. `CHANGES`
-        grows with each of them.
+        It changes with every change of searchable content and only then. `CHANGES` grows with each of them.
         """
 
     def search(self, request: CandidateRequest) -> CandidateResponse:
-        """Return the candidates of a question in each channel, with what steps need to know of the best.
+        """Return the candidates of a query in each channel, with facts of the best for the steps.
 
         Raises `ModelMismatch` as `Semantic.nearest` does.
         """
 
     def of(self, owner: str) -> Store:
-        """Return the view of an owner, on the same database. Raises OutOfScope from a named owner's to another's."""
+        """Return an owner's view of the same database. Raises OutOfScope from a named owner's view to another's."""
 
     def united(self, owners: Iterable[str]) -> Store:
-        """Return a read-only view of several owners, which equals an index of exactly their content.
+        """Return a read-only view of several owners, equivalent to an index of exactly their content.
 
-        Its hits and namespaces say whose they are (`Hit.owner`, `of_owner`). Statistics, ranks and samples are those
-        of all of them; settings it has none. Whatever would write raises OutOfScope. One owner gives that one's view.
-        Raises OutOfScope from a named owner's to another's.
+        Its hits and namespaces name their owner (`Hit.owner`, `of_owner`). Statistics, ranks and samples are those of
+        all of them; it has no settings. Writing raises OutOfScope. A single owner gives that owner's view. Raises
+        OutOfScope from a named owner's view to another's.
         """
 
     def members(self) -> Sequence[Store]:
-        """Return the views of the owners that are read together, each by itself; of one owner, that view."""
+        """Return the views of the owners that are read together; for one owner, this view."""
 
     def part(self, name: str) -> Store:
-        """Return the view of a part of what this owner has, such as messages: with terms and statistics of its own."""
+        """Return the view of a named part of this owner, such as messages, with its own terms and statistics."""
 
     def views(self) -> Sequence[Store]:
-        """Return this view and all that it leads to: those of every owner and part, or of a named owner's own parts."""
+        """Return this view and those of every owner and part, or of a named owner's own parts."""
 
     def transaction(self) -> AbstractContextManager[object]:
-        """Group the writes inside: all of them happen, or none. Nested ones join the outermost."""
+        """Group the writes inside the block: all of them happen, or none. Nested ones join the outermost."""
 
     def memoized(self) -> AbstractContextManager[None]:
-        """Let this thread, within the block, read settings, the model and counts again only after a change."""
+        """Cache settings, the model and counts for this thread within the block, until they change."""
 
     def accelerate(self) -> None:
-        """Build or bring up to date what makes a large index fast, if the engine has such; returns when it is there."""
+        """Build or update the derived files of a large index, if the engine has any, and wait for completion."""
 
     def leave_building(self) -> None:
-        """Build nothing in the background from now on: another process does, which runs `keep_up`."""
+        """Build nothing in the background from now on, because another process runs `keep_up`."""
 
     def keep_up(self, stop: threading.Event) -> Iterator[str]:
         """Update the derived files as other processes change the index, until stopped; yield failures."""
 
     def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
-        """Copy all of the store as it is at this moment to a file, which appears when it is whole.
+        """Copy a snapshot of the store to a file, which appears when it is complete.
 
-        What is kept apart in a state file goes to another one beside it, named so with `.state` at the end.
-        Raises InvalidArgument where something is there that `force` does not allow to be replaced, and OutOfScope for
-        the view of a named owner.
+        A separate state file is copied beside it, with `.state` appended to the name. Raises InvalidArgument for an
+        existing file unless `force`, and OutOfScope for a named owner's view.
         """
 
     def extract(
@@ -120,39 +118,39 @@ class Store(Protocol):
         model: str | None,
         progress: Progress | None = None,
     ) -> int:
-        """Copy collections to a new file, where everyone may read them, and nothing else of the index.
+        """Copy collections to a new file in which everyone may read them, without anything else.
 
-        Nothing of other owners is left in it, of tokens, usage, questions, feedback, groups or the log, of files and
-        where they were: documents stay, without one. Of the settings those that are named go along; documents whose
-        namespace and license `may_leave` refuses do not, and their number is returned. `model` is how the model in use
-        is loaded there, None for no vectors. Raises OutOfScope as `backup` does.
+        It contains nothing of other owners, tokens, usage, questions, feedback, groups, the log, or files and their
+        paths: documents remain, without a file. Only the named settings are copied. Documents whose namespace and
+        license `may_leave` rejects are omitted, and their number is returned. `model` is the spec of the model in the
+        copy, None for no vectors. Raises OutOfScope as `backup` does.
         """
 
     def probe(self) -> None:
-        """Read a little of everything that searches need, in a millisecond or so. Raises `UnusableIndex`.
+        """Read a little of everything that searches need, in about a millisecond. Raises `UnusableIndex`.
 
-        It finds an index that cannot be opened or read at all; `check` reads all of it.
+        It detects an index that cannot be opened or read at all; `check` reads all of it.
         """
 
     def notices(self) -> list[Notice]:
-        """Return what of the chosen settings has no effect at present, and why."""
+        """Return notices on chosen settings that currently have no effect, with the reason."""
         return []
 
     def troubles(self) -> list[Notice]:
-        """Return why answers take longer than they could: what was built by `accelerate` and cannot be used."""
+        """Return why answers are slower than possible: results of `accelerate` that cannot be used."""
 
     def check(self, analysis: Analysis | None = None) -> list[Problem]:
-        """Look for damage: what `rifflux doctor` prints. Raises OutOfScope for the view of a named owner.
+        """Return problems found in the index, as printed by `rifflux doctor`.
 
-        With `analysis` it is looked too whether the texts are those that were indexed.
+        With `analysis`, texts are also compared with their indexed terms. Raises OutOfScope for a named owner's view.
         """
 
     def mend(self, analysis: Analysis) -> Mended:
-        """Mend what can be made again from the rest; vectors are only dropped. Raises OutOfScope as `check` does."""
+        """Mend what can be recomputed; vectors are only dropped. Raises OutOfScope as `check` does."""
 
     @property
     def read_only(self) -> bool:
-        """Return whether nothing can be written."""
+        """Return True if nothing can be written."""
 
     def close(self) -> None:
-        """Release the engine, for all views; that of a named owner only ends itself."""
+        """Close the engine for all views; that of a named owner only closes itself."""

@@ -61,7 +61,7 @@ class CandidateFacts(Protocol):
         ...
 
     def cosines(self, ids: Ids) -> Scores:
-        """Return the cosine of each chunk with the question; NaN where there is no vector."""
+        """Return the cosine of each chunk with the query; NaN without a vector."""
         ...
 
     @property
@@ -175,7 +175,7 @@ class IndexFacts:
         return {id: found for id in wanted if (found := self.known_vectors.get(id)) is not None}
 
     def cosines(self, ids: Ids) -> Scores:
-        """Return the cosine of each chunk with the question; NaN where there is no vector."""
+        """Return the cosine of each chunk with the query; NaN without a vector."""
         found = np.full(len(ids), np.nan)
         vector = self.plan.execution.vector
         if vector is None or not len(ids) or not (length := float(np.linalg.norm(vector))):

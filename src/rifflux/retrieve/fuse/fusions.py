@@ -116,7 +116,7 @@ USUAL_GAP = 0.25
 LOOKED_AT = 10
 #: The depth by meaning that suffices for `Adaptive`.
 ENOUGH = 300
-#: The least width of the scale of cosines, as a share of how far the nearest are above chance.
+#: The minimum width of the scale of cosines, as a share of how far the nearest ones are above chance.
 LEAST_WIDTH = 0.5
 
 
@@ -266,7 +266,7 @@ class Adaptive(_Weighted):
         return _share(math.log(prior / (1 - prior)) + scale.trust)
 
     def enough(self, pool: int) -> int:
-        """Return less than the full depth for a usual pool: the cosines of other candidates are looked up."""
+        """Return less than the full depth for a usual pool: other candidates' cosines are looked up."""
         if pool <= ENOUGH:
             return ENOUGH
         return self.depth(pool)
@@ -281,11 +281,10 @@ class Adaptive(_Weighted):
         return shares * (1 - self.explained + self.explained * coverage)
 
     def semantic(self, table: Candidates, evidence: CandidateFacts) -> Scores:
-        """Return cosines scaled from that of two passages at random (0) to the best (1), however many were read.
+        """Return cosines scaled from that of two random passages (0) to the best (1), at any depth.
 
-        Candidates of the other channel have theirs looked up. Where nothing is known of the vectors, the last of the
-        ranking is 0. A best that is hardly nearer than chance leaves the scale `LEAST_WIDTH` of what is near in this
-        index wide.
+        Cosines of the other channel's candidates are looked up. Without a scale, the last of the ranking is 0. If the
+        best is hardly above chance, the scale is `LEAST_WIDTH` of this index's reach wide.
         """
         ranking = table.rankings.get(SEMANTIC)
         scale = evidence.scale

@@ -1,4 +1,4 @@
-"""The default engine: everything in one SQLite file, words in FTS5, vectors scanned exactly."""
+"""The default engine: one SQLite file, with words in FTS5 and exact scans of vectors."""
 
 from rifflux.store.sqlite.store import SqliteStore
 

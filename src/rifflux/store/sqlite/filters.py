@@ -23,12 +23,12 @@ PASSING_DOCUMENTS = "select id from document where owner = :owner and {condition
 
 LISTED = "with found (number) as ({statement}) select group_concat(number) from found"
 
-#: The first part of a path that has several.
+#: The first part of a path with several.
 FOLDER = "substr(document.path, 1, instr(document.path, '/') - 1)"
 
 
 def where(filter: Filter) -> Condition:
-    """Return a condition on `document` and its bound values; empty for a filter that asks nothing."""
+    """Return a condition on `document` and its bound values; empty for an empty filter."""
     if not filter:
         return "", {}
     conditions = list(_conditions(filter))
@@ -60,7 +60,7 @@ def _conditions(filter: Filter) -> Iterator[Condition]:
     for number, key in enumerate(filter.without):
         yield f"json_extract(document.metadata, :without{number}) is null", {f"without{number}": _path(key)}
     if filter.tags:
-        # Subjects are typed as they come: math.ag, arXiv:math.AG.
+        # Subjects are typed in any spelling: math.ag, arXiv:math.AG.
         value, bound_tags = _one_of("tag.value collate nocase", "tag", filter.tags)
         whole, _ = _one_of("(tag.scheme || ':' || tag.value) collate nocase", "tag", filter.tags)
         yield f"exists (select 1 from tag where tag.document = document.id and ({value} or {whole}))", bound_tags
@@ -69,12 +69,12 @@ def _conditions(filter: Filter) -> Iterator[Condition]:
 
 
 def _one_of(column: str, name: str, values: Iterable[object]) -> Condition:
-    """Match any of some values. They are bound as one, since SQLite takes thousands of variables at most."""
+    """Return a condition for any of some values, bound as one because SQLite limits the number of variables."""
     return f"{column} in (select value from json_each(:{name}))", {name: json.dumps([*values])}
 
 
 def _metadata(name: str, key: str, value: object) -> Condition:
-    """Match scalars and any item of a list alike: json_each yields one row for a scalar."""
+    """Return a condition for scalars and any item of a list: json_each yields one row for a scalar."""
     if isinstance(value, list | tuple | set | frozenset):
         values = list(value)
     else:
@@ -84,7 +84,7 @@ def _metadata(name: str, key: str, value: object) -> Condition:
         return f"document.id in (select document from credit where role = :{name} and {sql})", {name: key, **bound}
     test, bound = _one_of("item.value", f"{name}_values", (_bindable(each) for each in values))
     if key.lower() in TAGS:
-        # A tag of several levels is found by its upper ones, too; 0 is the character after the slash.
+        # A tag of several levels also matches by its upper ones; 0 is the character after the slash.
         below = "item.value >= wanted.value || '/' and item.value < wanted.value || '0'"
         test = f"{test} or exists (select 1 from json_each(:{name}_values) as wanted where {below})"
     sql = f"exists (select 1 from json_each(document.metadata, :{name}) as item where {test})"
@@ -99,32 +99,32 @@ def _bound(name: str, bound: Bound) -> Condition:
         if getattr(bound, end) is not None
     ]
     values = {f"{name}_{end}": getattr(bound, end) for end in ("least", "most") if getattr(bound, end) is not None}
-    # Texts are greater than every number, so they must be kept apart.
+    # Texts compare greater than every number, so they must be excluded.
     sql = f"typeof({number}) in ('integer', 'real')" + "".join(f" and {test}" for test in tests)
     return f"{number} is null or {sql}" if bound.missing else sql, {name: _path(bound.field)} | values
 
 
 def _path(key: str) -> str:
-    """Return a metadata field as a JSON path, which has no escape for quotes: such a key is found nowhere."""
+    """Return a metadata field as a JSON path, which cannot escape quotes: a key with one matches nothing."""
     return '$."' + key.replace('"', "") + '"'
 
 
 def _bindable(value: object) -> object:
-    """Return a value as SQLite reads it from JSON: whole numbers of more than 64 bits as floats."""
+    """Return a value as SQLite reads it from JSON: integers of more than 64 bits as floats."""
     if isinstance(value, int) and abs(value) >= 1 << 63:
         return float(value)
     return value
 
 
 def _glob(pattern: str) -> str:
-    """Turn a pattern into SQLite's, whose star crosses folders already."""
+    """Return a pattern in SQLite's syntax, whose star matches across folders."""
     if pattern.endswith("/"):
         pattern += "*"
     return pattern.replace("**/", "*").replace("**", "*")
 
 
 def passing(view: OwnerView, known: GenerationCache[Ids], filter: Filter) -> Ids:
-    """Return the rows of the documents that a filter lets through."""
+    """Return the rows of the documents that pass a filter."""
     condition, bound = where(filter)
     statement = PASSING_DOCUMENTS.format(condition=condition)
     with view.reading() as (connection, owners):
@@ -137,8 +137,8 @@ def passing(view: OwnerView, known: GenerationCache[Ids], filter: Filter) -> Ids
 
 
 def numbers_of(view: OwnerView, statement: str, bound: Mapping[str, object]) -> Ids:
-    """Return the numbers that a statement finds."""
-    # One text is made and read in half the time of a row each.
+    """Return the numbers selected by a statement."""
+    # Building and parsing one text takes half the time of reading a row each.
     ((listed,),) = view.rows(LISTED.format(statement=statement), bound)
     if listed:
         return np.fromstring(listed, np.int64, sep=",")

@@ -1,8 +1,8 @@
-"""How the full-text tables are asked for the terms of an owner, and what they find.
+"""Queries of the full-text tables for the terms of an owner, and their results.
 
-Terms of a named owner carry the owner's number: `|7|cache`. No analyzer makes a term with a bar, and what comes from
-elsewhere loses it, so no term of one owner can be taken for another's. Every term of an expression is quoted, so
-nothing a user writes is ever read as syntax.
+Terms of a named owner are prefixed with the owner's number: `|7|cache`. No analyzer produces a term with a bar, and
+bars are removed from other input, so that no term of one owner can be confused with another's. Every term of an
+expression is quoted, so user input is never read as syntax.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from rifflux.store.lexical import FieldWeights
 from rifflux.store.sqlite.connection.counts import BITS, MOST
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
 
-#: The name of the derived file that holds everybody's terms.
+#: The name of the derived file with all owners' terms.
 WORDS = "words"
-#: More alternatives only cost time: no question has as many words, and a pasted page is found by its first ones.
+#: More alternatives only cost time: no query has as many words, and a pasted page is found by its first ones.
 MOST_CLAUSES = 256
 
-#: Rows of terms that are kept in memory of what some owners have.
+#: The maximum number of rows of terms cached per set of owners.
 MOST_ROWS = 1 << 21
 
-# What FTS5's tokenizer takes for a space, besides spaces.
+# Characters that FTS5's tokenizer treats as spaces, besides spaces.
 _SEPARATORS = re.compile("[\x00-\x20'\"\x7f]+")
-#: What ends a term for the tables, and the bar.
+#: Characters that end a term in the tables, and the bar.
 _NO_TERM = re.compile(r"[\x00-\x1f\x7f'\"|]")
 
-# The index has all of this; in the table, the chunks of one owner lie far apart.
+# The index covers this query; in the table, the chunks of one owner are scattered.
 _CHUNKS = """
 with asked as (select value as owner from json_each(:owners))
 select chunk.id, chunk.uid, chunk.length
@@ -44,7 +44,7 @@ _DOCUMENTS = """
 with asked as (select value as owner from json_each(:owners))
 select chunk.document from asked cross join chunk on chunk.owner = asked.owner order by chunk.id"""
 
-# One number for each place where a term stands: the row, then the field. All terms in one statement: a pasted page has
+# One number for each occurrence of a term: the row, then the field. All terms in one statement: a pasted page has
 # hundreds of them.
 _PLACES = """
 select (
@@ -58,9 +58,9 @@ Array = NDArray[Any]
 
 
 class Terms:
-    """The terms of one owner, by number; those of owner 0 are as the analyzer made them.
+    """The terms of one owner, by number; those of owner 0 are unprefixed.
 
-    `table` is the full-text table that holds them, `prefix` stands in front.
+    `table` is the full-text table that contains them.
     """
 
     def __init__(self, owner: int) -> None:
@@ -69,7 +69,7 @@ class Terms:
         self.prefix = f"|{owner}|" if owner else ""
 
     def joined(self, terms: str) -> str:
-        """Join terms by spaces, as the table has them."""
+        """Return terms joined by spaces, as stored in the table."""
         if not self.owner and not _NO_TERM.search(terms):
             return terms
         words = _NO_TERM.sub("", terms).split()
@@ -78,10 +78,10 @@ class Terms:
         return self.prefix + f" {self.prefix}".join(words)
 
     def expression(self, query: Query) -> str:
-        """Return what MATCH ranks the query by; empty when it has no term to rank by."""
+        """Return the MATCH expression that ranks the query, or an empty string if it has no terms."""
         wanted = self.ranked(query)
         if query.required:
-            # The required clauses stand among the wanted ones too, so that the others may be missing.
+            # The required clauses are repeated among the wanted ones, so that the others may be missing.
             required = self.all_of(query)
             ranked = f"({required}) AND ({' OR '.join([f'({required})', *wanted])})"
         elif wanted:
@@ -98,12 +98,12 @@ class Terms:
         return [*self._phrases((*query.clauses, *query.variants)), *(f"{prefix} *" for prefix in prefixes)]
 
     def all_of(self, query: Query) -> str:
-        """Return an expression for the clauses that must match; empty when there are none."""
+        """Return an expression for the clauses that must match, or an empty string."""
         every = [self._phrases(forms) for forms in required_forms(query)]
         return " AND ".join(forms[0] if len(forms) == 1 else f"({' OR '.join(forms)})" for forms in every)
 
     def any_of(self, query: Query) -> str:
-        """Return an expression for the clauses that must not match; empty when there are none."""
+        """Return an expression for the clauses that must not match, or an empty string."""
         return " OR ".join(self._phrases(query.excluded))
 
     def _phrases(self, clauses: Sequence[Clause]) -> list[str]:
@@ -115,12 +115,12 @@ class Terms:
 
 
 def plain_words(clause: Clause) -> list[str]:
-    """Return the terms of a clause as they are stored, without an owner: in lower case as far as they are ASCII."""
+    """Return the terms of a clause as stored, without an owner: with ASCII letters in lower case."""
     return [word for term in clause for word in words_of(_NO_TERM.sub("", term)) if word]
 
 
 def by_table(owners: Iterable[int]) -> list[tuple[str, list[Terms]]]:
-    """Return the terms of some owners by the table that holds them."""
+    """Return the terms of some owners by the table that contains them."""
     found: dict[str, list[Terms]] = {}
     for terms in (Terms(owner) for owner in owners):
         found.setdefault(terms.table, []).append(terms)
@@ -133,7 +133,7 @@ def required_forms(query: Query) -> list[tuple[Clause, ...]]:
 
 
 def words_of(text: str) -> list[str]:
-    """Split a text as FTS5's tokenizer reads it: in lower case as far as it is ASCII."""
+    """Split a text like FTS5's tokenizer, with ASCII letters in lower case."""
     text = _SEPARATORS.sub(" ", text).strip()
     if text.isascii():
         return text.lower().split()
@@ -143,7 +143,7 @@ def words_of(text: str) -> list[str]:
 def best(ids: Ids, scores: Scores, limit: int) -> Ranking:
     """Return the `limit` highest scores in order, ties by id."""
     if len(ids) > limit:
-        # Everything that ties with the last place comes along, so that the id decides and not the array's order.
+        # Everything that ties with the last place is included, so that the id decides and not the array's order.
         lowest = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         keep = scores >= lowest
         ids = ids[keep]
@@ -152,12 +152,12 @@ def best(ids: Ids, scores: Scores, limit: int) -> Ranking:
     return Ranking(ids[order], scores[order])
 
 
-# Places of terms
+# Occurrences of terms
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """The rows that hold a term, a phrase or a prefix, ascending, with its places in all fields and in two of them."""
+    """The rows that contain a term, phrase or prefix, ascending, with its counts in all fields and in two of them."""
 
     rows: Array
     counts: Array
@@ -166,11 +166,11 @@ class Matches:
     _saturated: dict[FieldWeights, Scores] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def at(self, places: Array) -> Matches:
-        """Return the rows at some places, or of a mask."""
+        """Return the rows at some positions, or of a mask."""
         return Matches(self.rows[places], self.counts[places], self.titles[places], self.headings[places])
 
     def saturated(self, weights: FieldWeights, norms: Scores) -> Scores:
-        """Return what each row adds to BM25, but for the idf, by the norms of all rows; computed once.
+        """Return each row's contribution to BM25 without the idf, given the norms of all rows; cached.
 
         This is the only place that computes it. The operations are in the order of SQLite's bm25(), so that both round
         alike.
@@ -191,7 +191,7 @@ NO_MATCHES = Matches(*(np.empty(0, np.int64) for _ in range(4)))
 
 
 def joined(parts: Sequence[Matches]) -> Matches:
-    """Return the rows of several parts, each of higher rows than the one before."""
+    """Return the rows of several parts, each with higher rows than the previous one."""
     if not parts:
         return NO_MATCHES
     columns = zip(*((each.rows, each.counts, each.titles, each.headings) for each in parts), strict=True)
@@ -199,7 +199,7 @@ def joined(parts: Sequence[Matches]) -> Matches:
 
 
 def norms(weights: FieldWeights, lengths: Array, total_length: int, chunks: int) -> Scores:
-    """Return what BM25 adds to the frequency of a term, by the length of each chunk and the mean of all."""
+    """Return what BM25 adds to the frequency of a term for each chunk's length, relative to the mean."""
     mean = total_length / max(chunks, 1) or 1.0
     found: Scores = weights.k1 * (1 - weights.b + weights.b * lengths / mean)
     return found
@@ -207,7 +207,7 @@ def norms(weights: FieldWeights, lengths: Array, total_length: int, chunks: int)
 
 @dataclass(frozen=True, slots=True)
 class ChunkColumns:
-    """The chunks of some owners by row number, ascending, and the rows that hold the terms that were read.
+    """The chunks of some owners by row number, ascending, and the matches of terms read so far.
 
     `by_id` are the rows in the order of the public ids, `total_length` is the number of terms in all chunks.
     """
@@ -217,13 +217,13 @@ class ChunkColumns:
     lengths: Ids
     by_id: Ids
     total_length: int
-    #: What they take in memory.
+    #: The memory that they take.
     nbytes: int
     matches: dict[tuple[Clause, bool], Matches] = field(default_factory=dict)
 
     @classmethod
     def read(cls, connection: apsw.Connection, owners: Sequence[int]) -> ChunkColumns:
-        """Read the columns of some owners' chunks."""
+        """Return the columns of some owners' chunks, read from the database."""
         kinds = np.dtype([("chunk", "<i8"), ("id", "<i8"), ("length", "<i8")])
         rows = connection.execute(_CHUNKS, {"owners": json.dumps(owners)})
         every = np.sort(np.fromiter(rows, kinds), order="chunk")
@@ -231,7 +231,7 @@ class ChunkColumns:
         return cls(chunks, ids, lengths, np.argsort(ids), int(lengths.sum()), 4 * chunks.nbytes)
 
     def keep(self, fresh: Mapping[tuple[Clause, bool], Matches]) -> None:
-        """Keep the rows that hold what was read, and forget all others if they are too many."""
+        """Cache matches, dropping all others if they are too many."""
         if sum(len(each.rows) for each in self.matches.values()) > MOST_ROWS:
             self.matches.clear()
         self.matches.update(fresh)
@@ -239,7 +239,7 @@ class ChunkColumns:
 
 @dataclass(frozen=True, slots=True)
 class TableWords:
-    """The terms of some owners' chunks as the tables have them at one moment, where no words file covers them."""
+    """The terms of some owners' chunks read from the tables at one time, if no words file covers them."""
 
     connection: apsw.Connection
     owners: tuple[int, ...]
@@ -248,7 +248,7 @@ class TableWords:
     ids: Ids
     #: The number of chunks.
     chunks: int
-    #: What was read now.
+    #: The matches read by this search.
     fresh: dict[tuple[Clause, bool], Matches] = field(default_factory=dict)
 
     @property
@@ -262,11 +262,11 @@ class TableWords:
         return norms(weights, self.columns.lengths, self.columns.total_length, self.chunks)
 
     def rows_of_ids(self, ids: Ids) -> Ids:
-        """Return the row of each public id; -1 for one that is not seen."""
+        """Return the row of each public id, or -1 for an invisible one."""
         return places_of(ids, self.columns.ids, self.columns.by_id)
 
     def matches(self, clause: Clause, *, prefix: bool = False) -> Matches:
-        """Return the rows that hold a phrase of adjacent terms, or a term that begins so."""
+        """Return the rows that contain a phrase of adjacent terms, or a term with a prefix."""
         words = tuple(plain_words(clause))
         key = words, prefix
         found = self.fresh.get(key) or self.columns.matches.get(key)
@@ -286,7 +286,7 @@ class TableWords:
         return self.fresh[key]
 
     def read(self, words: Iterable[str]) -> None:
-        """Read the rows that hold each of some words, as far as they were not read yet."""
+        """Read the rows that contain each of some words, unless they were read before."""
         parts: dict[str, list[Ids]] = {}
         for word in words:
             if self.columns.matches.get(((word,), False)) is None:
@@ -310,14 +310,14 @@ class TableWords:
             self.fresh[(word,), False] = matches
 
     def _seen(self, chunks: Ids, counts: Ids, titles: Ids, headings: Ids) -> Matches:
-        """Return the rows of chunks, ascending, without those that are not seen."""
+        """Return the rows of chunks, ascending, without invisible ones."""
         rows = places_of(chunks, self.columns.chunks)
         found = Matches(rows, counts, titles, headings)
         return found.at(rows >= 0) if np.any(rows < 0) else found
 
 
 def named(connection: apsw.Connection, owners: Sequence[int], query: Query) -> Ids:
-    """Return the chunks that MATCH finds for a query, whatever its filter."""
+    """Return the chunks that MATCH finds for a query, ignoring its filter."""
     found: list[int] = []
     for terms in (Terms(owner) for owner in owners):
         if expression := terms.expression(query):
@@ -327,7 +327,7 @@ def named(connection: apsw.Connection, owners: Sequence[int], query: Query) -> I
 
 
 def places_of(wanted: Array, known: Array, order: Array | None = None) -> Ids:
-    """Return where each of the wanted ones is in `known`, ascending or sorted by `order`; -1 for what is not there."""
+    """Return the positions of wanted values in `known`, ascending or sorted by `order`; -1 for missing ones."""
     if not len(known):
         return np.full(len(wanted), -1)
     rows: Ids = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)

@@ -37,32 +37,32 @@ from rifflux.store.sqlite.semantic.vector_index import VectorIndex
 from rifflux.store.store import BESIDE, PART, Store
 from rifflux.types import Ids, Notice, Progress, Ranking, Vectors
 
-#: Vectors of named owners that are kept in memory, in bytes.
+#: The maximum memory for cached vectors of named owners, in bytes.
 MOST_VECTORS = 256 << 20
-#: Owners whose sample of vectors is kept in memory.
+#: The maximum number of owners whose sample of vectors is cached.
 MOST_SAMPLES = 64
-#: First letters of owners whose terms are kept in memory while the tables answer.
+#: The maximum number of cached term lists, by owner and first letter, while the tables answer.
 MOST_LETTERS = 64
-#: Seconds between two looks at what other processes changed.
+#: Seconds between checks for changes by other processes.
 FOLLOW_S = 1.0
-#: Columns of chunks that are kept in memory while the tables answer, in bytes.
+#: The maximum memory for cached columns of chunks while the tables answer, in bytes.
 MOST_COLUMNS = 64 << 20
-#: Rows that filters let through and that are kept in memory, in bytes.
+#: The maximum memory for cached rows that pass filters, in bytes.
 MOST_ALLOWED = 32 << 20
 
-#: The first numbers of `TOTALS`.
+#: The names of the first numbers of `TOTALS`.
 COUNTED = ("documents", "chunks", "files", "embedded_chunks")
 _ANY_ROW = "select * from {table} limit 1"
 _ANY_POSTING = "select rowid from {table} where {table} match 'e*' limit 1"
 
-# For the name of a part: all that begin with it. For owner 0, everybody.
+# The views that a name leads to: its parts; for owner 0, everyone.
 OWNERS = """
 select name from owner
 where name <> :name and (:name = '' or substr(name, 1, length(:part)) = :part)
 order by name"""
 
 
-# The log's last entry, the last chunk, and what there is derived: where they stand still, nothing has to follow.
+# The log's last entry, the last chunk, and the derived files: while these are unchanged, nothing needs updating.
 STATE = """
 select (select seq from sqlite_sequence where name = 'touched'), (select max(id) from chunk),
     (select group_concat(name || ' ' || token) from derived)"""
@@ -72,7 +72,7 @@ select (select seq from sqlite_sequence where name = 'touched'), (select max(id)
 class Database:
     """The shared state of all views of one database: the engine, derived files, and caches.
 
-    With a `state` the engine only reads, and what users do is kept in that.
+    With a `state`, the engine only reads, and users' data is stored there.
     """
 
     engine: Engine
@@ -87,7 +87,7 @@ class Database:
 
     @classmethod
     def open(cls, location: str, *, create: bool, way: str, state: str) -> Database:
-        """Open a file, or a temporary database at `:memory:`; with a state file beside it, which is made."""
+        """Open a file, or a temporary database at `:memory:`, optionally with a state file, created if missing."""
         engine = Engine(location, create=create and not state, only_reads=bool(state))
         try:
             read_only = engine.read_only
@@ -117,7 +117,7 @@ class Database:
 
 
 def _opened_state(location: str, index: Engine) -> Engine:
-    """Open the state file beside an index; a new one begins with the tokens of that."""
+    """Open the state file beside an index; a new one starts with the index's tokens."""
     from rifflux.store.sqlite.registry.apart import ApartRegistry, open_state
 
     state = open_state(location, index.location)
@@ -130,7 +130,7 @@ def _opened_state(location: str, index: Engine) -> Engine:
 
 
 class SqliteStore(Store):
-    """One owner's view of everything in one file. Safe to share between threads."""
+    """One owner's view of a database in one file. Safe to share between threads."""
 
     schema_version = SCHEMA_VERSION
 
@@ -167,14 +167,14 @@ class SqliteStore(Store):
     def open(cls, location: str, *, create: bool = True, neighbours: str = "scan", state: str = "") -> SqliteStore:
         """Open the index at a path, or a temporary one at `:memory:`; `neighbours` is one of `neighbours.WAYS`.
 
-        With a `state` file the index is there already, and only read.
+        With a `state` file the index must exist and is only read.
         """
         return cls(Database.open(location, create=create, way=neighbours, state=state))
 
     def with_roles(self, **roles: Callable[[SqliteStore], Any]) -> SqliteStore:
-        """Return this view with some roles taken by other engines; each is made of the view that it serves.
+        """Return this view with some roles implemented by other engines, each created from the view it serves.
 
-        What they are given still has SQLite's own roles, to leave to them what they do not do themselves.
+        The view passed to them still has SQLite's own roles, to which they can delegate.
         """
         return SqliteStore(self.database, self.owner, {**self._roles, **roles}, self.view.several)
 
@@ -204,7 +204,7 @@ class SqliteStore(Store):
     def views(self) -> list[SqliteStore]:
         found: dict[str, SqliteStore] = {}
         for each in self.owners:
-            # Of the owner without a name, several have what is theirs alone, and not what is everybody's.
+            # In a view of several, the unnamed owner contributes its own parts, not everyone's.
             name = each or PART * bool(self.view.several)
             rows = OwnerView(self.view.engine, each).rows(OWNERS, {"name": name, "part": each + PART})
             found |= {owner: self.of(owner) for (owner,) in rows if owner not in self.owners}
@@ -215,7 +215,7 @@ class SqliteStore(Store):
         return self.database.engine.read_only
 
     def transaction(self) -> AbstractContextManager[object]:
-        # What is written within says itself whose contents it changes.
+        # The writes within record themselves whose contents they change.
         return self.view.writing(content=False)
 
     def memoized(self) -> AbstractContextManager[None]:
@@ -361,7 +361,7 @@ class SqliteStore(Store):
         return replace(mended, done=(*mended.done, *self._build_anew()))
 
     def _build_anew(self) -> Iterator[str]:
-        """Build what is derived from the database and cannot be used."""
+        """Rebuild the derived files that cannot be used."""
         for derived in self.database.derived():
             with self.view.reading() as (connection, _):
                 trouble = derived.check(connection)

@@ -63,25 +63,10 @@ WEIGHTS = Weights(
 class Features:
     """Scores a hit by the weighted mean of its components, each in [0, 1], so that the score is too.
 
-<<<<<<< HEAD
-    `fused`       the score that the hit came with, scaled from the least to the greatest of the candidates, without
-                  what `named` and `moment` count; that of a passage of a few words is lowered first
-    `lexical`     BM25, as a share of the greatest
-    `semantic`    cosine, scaled as `fused` is; one without a vector counts as the least
-    `coverage`    how much of the question the hit holds, each term counted by how rare it is (idf)
-    `phrase`      how many pairs of neighbouring terms of the question are neighbours in the hit, by idf too
-    `title`       how much of the title and headings is in the question
-    `identifier`  how many codes of the question (`D40`, `250.1725`, `cache_ttl`) the hit holds, whole
-    `named`       how far the question is a name of the hit: its title, last heading or identifier
-    `moment`      how far the question asks for a time that the hit is of, less if only its text names it
-    `centroid`    cosine with the best of the other candidates, scaled as `fused` is
-    `expansion`   how much it holds of what the best of the other candidates say besides the question, scaled likewise
-    `freshness`   halved with every `half_life_days` since the hit was made or changed
-=======
     `fused`       the min-max scaled score of the hit so far, without the factors for `named` and `moment`; that of a
                   passage of a few words is lowered first
     `lexical`     BM25 as a share of the greatest score
-    `semantic`    the min-max scaled cosine; a hit without a semantic rank counts as the lowest
+    `semantic`    the min-max scaled cosine; a hit without a vector counts as the lowest
     `coverage`    the idf-weighted share of the query's terms that the hit contains
     `phrase`      the idf-weighted share of the query's adjacent term pairs that are adjacent in the hit
     `title`       the share of the terms of title and headings that are in the query
@@ -91,7 +76,6 @@ class Features:
     `centroid`    the min-max scaled mean cosine with the best of the other candidates
     `expansion`   the min-max scaled share of the other best candidates' words, except the query's
     `freshness`   1, halved with every `half_life_days` since the hit was created or changed
->>>>>>> c588902f (Rewrite the docstrings of ranking and explaining in plain English)
 
     Components without a weight are not computed. Each addend is a column. `now` is the clock, in seconds since 1970.
     """
@@ -203,22 +187,13 @@ def lexical(inputs: FeatureInput) -> Scores:
 
 
 def semantic(inputs: FeatureInput) -> Scores:
-<<<<<<< HEAD
-    """Return the cosine, from the least (0) to the greatest (1) of the candidates."""
+    """Return the min-max scaled cosine."""
     cosines = inputs.table[f"{SEMANTIC}/score"].copy()
     unranked = np.flatnonzero(np.isnan(cosines))
     cosines[unranked] = inputs.plan.evidence.cosines(inputs.table.ids[unranked])
     missing = np.isnan(cosines)
     if missing.all():
         return np.zeros(len(cosines))
-=======
-    """Return the min-max scaled cosine."""
-    cosines = inputs.table[f"{SEMANTIC}/score"]
-    missing = np.isnan(cosines)
-    if missing.all():
-        return np.zeros(len(cosines))
-    # The channel ranks the best of all chunks: a chunk missing from it is no nearer than any in it.
->>>>>>> c588902f (Rewrite the docstrings of ranking and explaining in plain English)
     return spread(np.where(missing, np.nanmin(cosines), cosines))
 
 

@@ -1,4 +1,4 @@
-"""The catalog in SQLite: documents, files and links of one owner. The statements stand whole in `sql` and `graph`."""
+"""The catalog in SQLite: documents, files and links of one owner. The statements are in `sql` and `graph`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from rifflux.types import (
     parted,
 )
 
-# What json.loads does around it takes longer than the decoding of a few words.
+# The overhead of json.loads exceeds the decoding of a few words.
 _decoded = json.JSONDecoder().raw_decode
 
 Value = TypeVar("Value")
@@ -53,10 +53,10 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class SqliteCatalog(Catalog):
-    """Documents, files and links of a view. Every change is one transaction, or part of the one around it.
+    """Documents, files and links of a view. Every change is one transaction, or part of the enclosing one.
 
-    Of several owners, namespaces that are returned name their owner (`of_owner`). One that is given may do without,
-    and then means that of each owner; a document is that of the first who has one.
+    In a view of several owners, returned namespaces name their owner (`of_owner`). A given namespace may omit it and
+    then means that of each owner; a document is that of the first owner who has one.
     """
 
     view: OwnerView
@@ -137,26 +137,26 @@ class SqliteCatalog(Catalog):
         return [*map(_hit, rows, repeat(self.view.names))]
 
     def _first(self, hits: list[Hit]) -> list[Hit]:
-        """Return those hits that are the first one's owner's."""
+        """Return the hits of the first hit's owner."""
         if self.view.several:
             return [hit for hit in hits if hit.owner == hits[0].owner]
         return hits
 
     def _home(self, namespace: str) -> tuple[OwnerView, str]:
-        """Return the view of the owner that a namespace names, if one of several, and its name there."""
+        """Return the view of the owner in a namespace, if it is one of several, and the namespace's name there."""
         name, owner = parted(namespace)
-        # A name of somebody else stays whole, and is no namespace.
+        # A name of another owner stays whole, and is not a namespace.
         if owner in self.view.several:
             return (OwnerView(self.view.engine, owner), name)
         return (self.view, namespace)
 
     def _in(self, namespace: str, statement: str, bound: Mapping[str, object] | None = None) -> list[Any]:
-        """Return the rows that a statement finds in a namespace."""
+        """Return the rows that a statement selects in a namespace."""
         view, name = self._home(namespace)
         return view.rows(statement, {**(bound or {}), "namespace": name})
 
     def _named(self, names: Mapping[int, str], namespace: str, owner: int) -> str:
-        """Return a namespace with its owner, of several owners."""
+        """Return a namespace with its owner in a view of several owners."""
         return of_owner(namespace, names.get(owner))
 
     def document(self, namespace: str, key: str) -> Document | None:
@@ -185,14 +185,14 @@ class SqliteCatalog(Catalog):
         return found
 
     def _at(self, statement: str, places: Sequence[tuple[str, str]], **bound: object) -> list[Any]:
-        """Return the rows that a statement finds of some places, each with the number of its place."""
+        """Return the rows that a statement selects for some places, each with the number of its place."""
         if not places:
             return []
         if not self.view.several:
             return self.view.rows(statement, {"places": json.dumps(places), **bound})
         numbers = {name: number for number, name in self.view.names.items()}
         owned = [(*parted(namespace), key) for namespace, key in places]
-        # A place of somebody else is one of nobody.
+        # A place of an invisible owner belongs to nobody.
         asked = [(name, key, None if owner is None else numbers.get(owner, -1)) for name, owner, key in owned]
         return self.view.rows(statement, {"places": json.dumps(asked), **bound})
 
@@ -349,7 +349,7 @@ class SqliteCatalog(Catalog):
         return found
 
     def _of_chunks(self, statement: str, ids: Ids, **bound: object) -> list[Any]:
-        """Return the rows that a statement finds of some chunks."""
+        """Return the rows that a statement selects for some chunks."""
         return self.view.rows(statement, {"ids": json.dumps(ids.tolist()), **bound})
 
     def records(self, namespace: str, key: str) -> Mapping[str, str]:
@@ -374,7 +374,7 @@ class SqliteCatalog(Catalog):
 
 
 def _document(key: str, *row: Any) -> Document:
-    """Return a document of a row of `DOCUMENTS_AT`."""
+    """Return a document from a row of `DOCUMENTS_AT`."""
     *said, metadata, license, language, links, identifiers, tags, parts = row
     text, title, kind, created, updated = said
     names = _each(Identifier, identifiers), _each(Tag, tags), _each(_part, parts)
@@ -395,7 +395,7 @@ def _outline(key: str, title: str, facts: str, license: str | None, names: str) 
 
 
 def _listed(namespace: str, path: str, key: str, *row: Any) -> Listed:
-    """Return a document of a row of `LISTED`."""
+    """Return a document from a row of `LISTED`."""
     title, kind, created, updated, facts, license, names, chunks = row
     metadata = json.loads(facts)
     found = _each(Identifier, names)
@@ -413,7 +413,7 @@ def _whole(row: Sequence[Any]) -> Document:
 
 
 def _hit(row: Sequence[Any], names: Mapping[int, str], score: float = 0.0, why: tuple[Why, ...] = ()) -> Hit:
-    """Return a hit of a row of `HYDRATE`, whose columns are those of `Hit` in their order, then the owner's number."""
+    """Return a hit from a row of `HYDRATE`: the columns of `Hit` in order, then the owner's number."""
     uid, key, path, title, headings, position, text, start, end, kind, *facts = row
     created, updated, metadata, license, namespace, page, language, owner = facts
     if headings != "[]":
@@ -430,7 +430,7 @@ def _hit(row: Sequence[Any], names: Mapping[int, str], score: float = 0.0, why: 
         hit = replace(hit, language=language)
     if page is not None:
         hit = replace(hit, page=page)
-    # An owner who was deleted meanwhile has no name any more.
+    # An owner who was deleted meanwhile has no name.
     if names:
         return replace(hit, owner=names.get(owner))
     return hit

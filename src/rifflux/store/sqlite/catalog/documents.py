@@ -1,4 +1,4 @@
-"""Writing documents: what is new goes in table by table, what is known is brought to what it shall be."""
+"""Writing of documents: new ones are inserted table by table, existing ones are updated."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from rifflux.store.sqlite.query import WORDS, Terms
 from rifflux.text.dates import timestamp
 from rifflux.types import CREDITS, Document
 
-# Made once: json.dumps makes an encoder at every call that sets an option.
+# Created once: json.dumps creates an encoder at every call with options.
 _as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
 #: The records of a file mostly share their dates.
 _timestamp = lru_cache(maxsize=1024)(timestamp)
-#: Chunks that a document has by their id: row number, hash of what is embedded, and of the terms.
+#: The chunks of a document by id: row number, hash of the embedded text, and hash of the terms.
 _Held = Mapping[int, tuple[int, int, int]]
 _Row = tuple[Any, ...]
-#: Where a new chunk's row has the hash of what is embedded.
+#: The position of the hash of the embedded text in a new chunk's row.
 _HASH = -4
 
 
 def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[Placed]) -> None:
-    """Add or replace an owner's documents; of two with one name the later counts.
+    """Add or replace an owner's documents; of two with the same name the later counts.
 
-    Unchanged chunks keep row and vector.
+    Unchanged chunks retain row and vector.
     """
     wanted: dict[tuple[str, str], Placed] = {}
     for each in documents:
@@ -62,7 +62,7 @@ def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[P
 
 @dataclass(slots=True)
 class _Rows:
-    """Rows of an owner that wait to be inserted; one statement for many is much faster than many for one each."""
+    """Rows of an owner to insert; one statement for many rows is much faster than one per row."""
 
     owner: int
     documents: list[_Row] = field(default_factory=list)
@@ -71,7 +71,7 @@ class _Rows:
     terms: list[_Row] = field(default_factory=list)
 
     def insert(self, connection: apsw.Connection) -> None:
-        """Insert them all, parents first."""
+        """Insert all rows, parents first."""
         connection.executemany(sql.NEW_DOCUMENT, self.documents)
         connection.executemany(
             sql.PUT_TEXT, [(id, text_hash(document.text), document.text) for id, document in self.contents]
@@ -82,7 +82,7 @@ class _Rows:
             for identifier in document.identifiers:
                 connection.execute(graph.PUT_IDENTIFIER, (id, identifier.scheme, identifier.value))
             if not document.metadata.keys().isdisjoint(CREDITS):
-                # Few documents have any, and a search needs none of this.
+                # Few documents have credits, and a search does not need them.
                 from rifflux.text.people import credits_of
 
                 connection.executemany(PUT_CREDIT, [(id, *each) for each in credits_of(document.metadata)])
@@ -98,13 +98,13 @@ class _Rows:
         if connection.execute(sql.ANY_WORDS_FILE, (WORDS,)).get:
             connection.executemany(sql.PUT_FRESH_TERMS, self.terms)
         if connection.execute(sql.ANY_VECTOR, (self.owner,)).get:
-            # A file that was moved, or a text that is elsewhere too, needs no new vector.
+            # A moved file, or a text that also occurs elsewhere, needs no new vector.
             taking = [{"owner": self.owner, "chunk": row[0], "hash": row[_HASH]} for row in self.chunks]
             connection.executemany(sql.TAKE_OVER_VECTOR, taking)
 
 
 def _make_way(connection: apsw.Connection, id: int, row: _Row, chunks: Sequence[AnalyzedChunk]) -> _Held:
-    """Give a known document its new row, drop its links and the chunks that it loses, and return those it had."""
+    """Update a document's row, drop its links and removed chunks, and return the chunks it had."""
     connection.execute(sql.SET_DOCUMENT, (*row, id))
     connection.execute(sql.DROP_LINKS, (id,))
     for table in ("identifier", "tag", "part", "credit"):
@@ -123,7 +123,7 @@ def _add_chunks(
     stored: _Held,
     ids: Iterator[int],
 ) -> None:
-    """Move the chunks that a document has already; the others, and the terms that are new, wait for their insertion."""
+    """Update the chunks that a document already has, and collect new chunks and terms for insertion."""
     terms = Terms(rows.owner)
     for each in chunks:
         chunk = each.chunk

@@ -13,9 +13,9 @@ from identifier cross join document on document.id = identifier.document and +do
 where identifier.scheme || ':' || identifier.value = :name
 limit :most"""
 
-# A link names an identifier of its target, or a key of its own owner's namespace. The cross joins keep the order: from
-# the few chunks that are asked about to the links, never through a table as a whole. The plus keeps an owner's or a
-# namespace's rows from being gone through one by one.
+# A link's key is an identifier of its target, or a key of its own owner's namespace. The cross joins fix the order:
+# from the few given chunks to the links, never through a whole table. The plus prevents a scan of an owner's or a
+# namespace's rows.
 _ASKED = """
 with asked as (
     select chunk.uid, chunk.owner, document.id, document.namespace, document.key
@@ -86,8 +86,8 @@ PUT_RECORD = """
 insert into record (document, name, data)
 select id, ?, ? from document where owner = ? and namespace = ? and key = ?"""
 
-# No name sorts between those that begin with "works/" and "works0".
-# Of works alone: what may be told of each hangs on its namespace and license.
+# No name sorts between those that begin with "works/" and "works0". Restricted to works: what may be disclosed of each
+# depends on its namespace and license.
 CREDITED = """
 select credit.key, credit.name, document.namespace, document.licence, document.owner, count(distinct document.id)
 from json_each(:keys) as wanted

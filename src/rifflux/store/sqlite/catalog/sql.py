@@ -1,14 +1,14 @@
-"""The statements of the catalog, whole and named."""
+"""The SQL statements of the catalog."""
 
 from rifflux.store.sqlite.filters import FOLDER
 from rifflux.text.properties import KINDS as SAYING
 
-# Where rows are looked up by id, the plus keeps SQLite from going through all that the owner has.
+# For lookups by id, the plus prevents SQLite from scanning all rows of the owner.
 _OF_CHUNKS = """
 from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))"""
 
-# Metadata may be long, and few have other names in it.
+# Metadata may be long and rarely contains aliases.
 FACTS = f"""
 select chunk.uid, document.title, chunk.headings, document.key, document.key = document.path, document.namespace,
     document.kind, document.language,
@@ -31,8 +31,8 @@ select chunk.uid, document.key, document.path, document.title, chunk.headings, c
 from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and {which}"""
 
-# Each way to name a document by its own index; `splits` are the ways to read the key as a namespace and the rest. The
-# plus makes SQLite look for the path, of which there are few, not for the namespace; cross joins keep the order.
+# Each way to name a document by its own index; `splits` are the ways to split the key into a namespace and the rest.
+# The plus makes SQLite search by path, of which there are few, rather than by namespace; cross joins fix the order.
 FIND_DOCUMENTS = """
 select namespace, key, owner from document where id in (
     select id from document where owner = :owner and key = :key
@@ -47,14 +47,14 @@ select namespace, key, owner from document where id in (
 )
 order by namespace, key"""
 
-# Of a place that names no owner, several owners may have a document each.
+# If a place names no owner, several owners may have a document there.
 _PLACES = """
 from json_each(:places) as wanted
     cross join document on document.owner = :owner
         and document.namespace = wanted.value ->> 0 and document.key = wanted.value ->> 1
         and (wanted.value ->> 2 is null or document.owner = wanted.value ->> 2)"""
 
-# Documents whole, in one statement: what hangs on each comes as JSON.
+# Whole documents in one statement, with their dependent rows as JSON.
 DOCUMENTS_AT = f"""
 select wanted.key, document.key, document_text.text, document_text.hash, document.title, document.kind,
     document.created_at, document.updated_at, document.metadata, document.licence, document.language,
@@ -76,7 +76,7 @@ select wanted.key, document_text.text
     join document_text on document_text.document = document.id
 order by wanted.key, document.owner"""
 
-# Of a place that names no owner, several owners may have a document each. The ids of those around each come as JSON.
+# If a place names no owner, several owners may have a document there. The ids of those around each come as JSON.
 AROUND = """
 select wanted.key, document.key, document_text.text, document.title, document.kind, document.created_at,
     document.updated_at, document.metadata, document.licence
@@ -144,7 +144,7 @@ from json_each(:keys) as wanted
     cross join document on document.owner = :owner and document.namespace = :namespace and document.key = wanted.value
     join document_use on document_use.document = document.id"""
 
-# Rows by the number of a document or chunk that was found with its owner need no owner besides.
+# A document or chunk number that was found with its owner identifies rows without the owner.
 DOCUMENT_ID = "select id from document where owner = ? and namespace = ? and key = ?"
 
 LAST_DOCUMENT = "select coalesce(max(id), 0) from document"
@@ -176,7 +176,7 @@ insert into chunk
     embedded)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
-# The highest row that a chunk has or ever had.
+# The highest row number that a chunk has or ever had.
 LAST_CHUNK = """
 select max(
     coalesce((select max(id) from chunk), 0),
@@ -191,7 +191,7 @@ where id = ?"""
 
 PUT_TERMS = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
 
-# What the words file next to the database needs to follow; without one nothing is kept.
+# The updates that the words file beside the database needs; without one nothing is recorded.
 ANY_WORDS_FILE = "select 1 from derived where name = ?"
 
 PUT_FRESH_TERMS = "insert or replace into fresh_terms (chunk, title, headings, body) values (?, ?, ?, ?)"
@@ -231,10 +231,10 @@ FILE_COUNT = "select count(*) from file where owner = :owner"
 
 ALL_FILES = f"select root, {_STATE} from file where owner = :owner order by root, path limit :number"
 
-# A user's files are few. How many others have must not show in the sample.
+# A user's files are few. The number of others' files must not show in the sample.
 SOME_OWN_FILES = f"select root, {_STATE} from file where owner = :owner order by random() limit :number"
 
-# A place in the table for each, and the file that follows it: the table is never read as a whole.
+# A random position in the table for each, and the file that follows it: the table is never read as a whole.
 SOME_FILES = f"""
 with recursive place (number, id) as (
     select 1, abs(random()) % (select max(id) from file)
@@ -248,8 +248,8 @@ ROOTS = "select distinct root from file where owner = :owner order by root"
 
 ANY_VECTOR = "select 1 from vector where owner = ? limit 1"
 
-# Only from the same owner: a chunk that has a vector at once would show that somebody else has this text. Left to
-# itself, SQLite looks for the model, which all the owner's vectors have.
+# Only from the same owner: a chunk with a vector at once would reveal that somebody else has this text. Left to itself,
+# SQLite would search by model, which all the owner's vectors share.
 TAKE_OVER_VECTOR = """
 insert or ignore into vector (model, chunk, owner, hash, data)
 select model, :chunk, owner, hash, data from vector indexed by vector_hash
@@ -260,7 +260,7 @@ _OTHERS = """(
             exists (select 1 from {table} where owner < :owner) or exists (select 1 from {table} where owner > :owner)
         )"""
 
-# SQLite counts a whole table ten times as fast as the rows of an owner, and mostly there is but one.
+# SQLite counts a whole table ten times as fast as the rows of an owner, and mostly there is only one.
 TOTALS = f"""
 select
     iif(
@@ -283,7 +283,7 @@ select
 _TALLIED = "from document where owner = :owner and not namespace glob :works"
 _MOST = "group by 1, 2 order by 3 desc, 1, 2 limit :limit"
 
-#: The values of what every document has, by field: value, its sort, number of documents.
+#: Statements for the values of common fields, by field: value, its type, number of documents.
 VALUES = {
     "kind": f"select kind, 'text', count(*) {_TALLIED} and kind <> '' {_MOST}",
 }
@@ -295,7 +295,7 @@ from document,
 where owner = :owner and not namespace glob :works and each.type in ('text', 'integer', 'real', 'true', 'false')
 {_MOST}"""
 
-#: The languages of documents that are not in that of the index, and whether any other document is there.
+#: The languages of documents that differ from the index's, and whether there is any other document.
 LANGUAGES = "select distinct language from document where owner = :owner and language <> ''"
 ANY_IN_DEFAULT = "select 1 from document where owner = :owner and language = '' limit 1"
 

@@ -1,1 +1,1 @@
-"""Open, share and lock the database file, and keep derived files next to it."""
+"""Opening, sharing and locking of the database file, and its derived files."""

@@ -1,8 +1,9 @@
-"""Opening the database file: whose it is, which version, how it is used, and what its errors mean.
+"""Opening of the database file: its format and version, connection settings, and translation of errors.
 
 Every page of an index ends with a checksum. SQLite's own extension (https://sqlite.org/cksumvfs.html) writes it with
-the page and compares it whenever the page is read, for every connection of a process that imported this module. A page
-of zeros passes, and so do two long texts whose last pages were exchanged: a document's text has a hash of its own.
+the page and verifies it whenever the page is read, for every connection of a process that imported this module. It
+accepts a page of zeros, and two long texts whose last pages were exchanged; therefore a document's text has a hash of
+its own.
 """
 
 from __future__ import annotations
@@ -38,60 +39,60 @@ from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, 
 from rifflux.store.sqlite.connection.tables import SCRIPTS, TABLES, TERM_TABLES, TRIGGERS
 from rifflux.types.temporary import partial, sweep
 
-#: Written into the file's header, so that a database of something else is recognised: "RFLX".
+#: The application id in the file's header, "RFLX", which distinguishes the database from those of other programs.
 APPLICATION_ID = 0x52464C58
 SCHEMA_VERSION = 3
 
 
 def _add_file_columns(connection: apsw.Connection) -> None:
-    """Make room for the inode and change time of a file, and for the sort of reason why it could not be read.
+    """Add columns for the inode and change time of a file, and for the kind of reason why it could not be read.
 
-    Neither is known yet, so that each file is opened once more by the next run.
+    Their values are unknown, so the next run opens each file once more.
     """
     connection.execute("alter table file add column problem_kind text not null default ''")
     connection.execute("alter table file add column inode integer not null default 0")
     connection.execute("alter table file add column ctime_ns integer not null default 0")
 
 
-#: What changes the tables of a version into those of the next one, by the version that it starts from. It runs in the
-#: transaction that writes the new version, with references unchecked. A version without an entry cannot be read.
+#: The migration of the tables of each version to the next. It runs in the transaction that writes the new version, with
+#: foreign keys unchecked. A version without an entry cannot be read.
 MIGRATIONS: Mapping[int, Callable[[apsw.Connection], object]] = {2: _add_file_columns}
-#: The engine's way to files without locks, and without checksums of pages.
+#: SQLite's VFS without locks, and without checksums of pages.
 UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
-#: The size of a page.
+#: The size of a page, in bytes.
 PAGE_BYTES = 8192
-#: What a page leaves free at its end for its checksum, in bytes; the extension knows its files by this number.
+#: The bytes reserved at the end of each page for its checksum; the extension recognizes its files by this number.
 RESERVED = 8
-#: What a log that was once longer is cut down to, in bytes.
+#: The size to which a log that grew larger is truncated, in bytes.
 LOG_BYTES = 64 << 20
-#: With less than this free, a disk is full: SQLite's shared memory grows by so much.
+#: With less free space than this, a disk is full: SQLite's shared memory grows in such steps.
 ROOM_BYTES = 32 << 10
 _MAGIC = b"SQLite format 3\0"
 _IMMUTABLE = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-# Views of each full-text table by term. They are temporary, so that an index that cannot be written has them too.
+# Views of each full-text table by term. They are temporary, so that a read-only index has them too.
 _TERM_COUNTS = "create virtual table temp.{table}_count using fts5vocab(main, {table}, row)"
 _POSTINGS = "create virtual table temp.{table}_posting using fts5vocab(main, {table}, instance)"
 _NO_TABLE = re.compile("no such (fts5 )?table")
 _CHECKSUMS = Path(apsw.__file__).with_name("sqlite_extra_binaries") / "cksumvfs"
-#: The location of an index that vanishes when closed.
+#: The location of an index that is deleted when closed.
 MEMORY = ":memory:"
 
-# The way to files that the extension adds becomes the usual one. The engine knows the ending of its file.
+# The extension's VFS becomes the default. SQLite completes the suffix of its file name.
 with closing(apsw.Connection(MEMORY)) as _connection:
     _connection.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1)
     _connection.load_extension(str(_CHECKSUMS))
 
 
 def text_hash(*texts: object) -> int:
-    """Return a hash of a text, as SQLite stores numbers: signed, of 64 bits."""
+    """Return a signed 64-bit hash of a text, as SQLite stores integers."""
     digest = blake2b(str(texts[0]).encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
 
 def connect(location: str, *, create: bool, read_only: bool = False) -> tuple[apsw.Connection, bool]:
-    """Open or create an index and bring its schema up to date; returns the connection and whether it is read-only.
+    """Open or create an index and migrate its schema; return the connection and whether it is read-only.
 
-    With `read_only` it is, also where it could be written.
+    With `read_only` it is opened so even if it could be written.
     """
     with translated(location):
         if location == MEMORY:
@@ -109,7 +110,7 @@ def connect(location: str, *, create: bool, read_only: bool = False) -> tuple[ap
 
 
 def _check_file(path: Path, *, create: bool) -> None:
-    """Raise for what cannot be an index; make the folder of a new one."""
+    """Raise for a path that cannot be an index; create the folder and file of a new one."""
     if path.is_dir():
         raise NotAnIndex(f"{path} is a folder: name the index file in it, such as {path / 'index.db'}")
     if not path.exists():
@@ -125,7 +126,7 @@ def _check_file(path: Path, *, create: bool) -> None:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the folder of a new index; one of those above it that is missing was more likely misspelled."""
+    """Create the folder of a new index, but not its parents, since a missing one is more likely a misspelling."""
     try:
         folder.mkdir(exist_ok=True)
     except FileNotFoundError:
@@ -133,13 +134,13 @@ def _make_folder(folder: Path) -> None:
 
 
 def _make_private(path: Path) -> None:
-    """Make an empty file that its owner alone may read, whatever the umask; the log of writes takes over its mode."""
+    """Create an empty file only readable by its owner, whatever the umask; the log inherits its mode."""
     with suppress(FileExistsError):  # another process was faster
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _open(path: Path, *, read_only: bool) -> tuple[apsw.Connection, bool]:
-    """Open for writing where that is possible, else for reading; the first way that works, each for its own case."""
+    """Open for writing if possible, otherwise for reading, in the first way that works."""
     writable = os.access(path if path.exists() else path.parent, os.W_OK) and os.access(path.parent, os.W_OK)
     ways = (_for_writing, _for_reading, _unshared)[0 if writable and not read_only else 1 :]
     for way in ways:
@@ -149,7 +150,7 @@ def _open(path: Path, *, read_only: bool) -> tuple[apsw.Connection, bool]:
             connection.execute("select 1 from sqlite_master").fetchall()
         except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError) as error:
             connection.close()
-            # Where not a byte is free, the file that readers and writers share cannot be made either.
+            # Without free space, the file shared by readers and writers cannot be created either.
             denied = isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError)
             if way is ways[-1] or not (denied or _is_disk_full(str(path))):
                 raise
@@ -171,11 +172,11 @@ def _for_reading(path: Path) -> apsw.Connection:
 
 
 def _unshared(path: Path) -> apsw.Connection:
-    """Read what nobody can write, such as read-only media, where the file that readers and writers share can't be made.
+    """Open an index that nobody can write, such as on read-only media, where the shared file can't be created.
 
-    A log that was left next to the database is read too: what it holds may be half of what the database needs.
+    A log beside the database is read too: it may contain half of what the database needs.
     """
-    # Without locks, the log's index may be kept in memory: nobody else is to see it.
+    # Without locks, the log's index may be in memory, since nobody else needs it.
     if _log_size(path):
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=UNLOCKED)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -187,8 +188,8 @@ def _unshared(path: Path) -> apsw.Connection:
 def copy_of_pages(path: Path) -> apsw.Connection:
     """Open an empty file to copy all pages of an index into.
 
-    Its first page, which says that each has a checksum, is written at once: pages of the log have none that holds, and
-    those that reached the file before its first page would stay without.
+    Its first page, which declares that pages have checksums, is written immediately: pages in the log have no valid
+    checksum, and those that reached the file before its first page would never get one.
     """
     connection = apsw.Connection(str(path))
     connection.pragma("page_size", PAGE_BYTES)
@@ -198,15 +199,15 @@ def copy_of_pages(path: Path) -> apsw.Connection:
 
 
 def _log_size(path: Path) -> int:
-    """Return the size of the log of an index, in bytes; 0 without one."""
+    """Return the size of an index's log, in bytes; 0 without one."""
     log = path.with_name(path.name + "-wal")
     return log.stat().st_size if log.exists() else 0
 
 
 def frozen(connection: apsw.Connection) -> tuple[int, ...] | None:
-    """Return the state of the files that a connection reads as unchangeable; None for any other connection.
+    """Return the state of the files that a connection reads as immutable; None for any other connection.
 
-    If that differs later, somebody did change them, and the connection sees a mixture: open another.
+    If it differs later, the files were changed after all and the connection sees a mixture: open another.
     """
     if connection.open_vfs != UNLOCKED and not connection.open_flags & apsw.SQLITE_OPEN_URI:
         return None
@@ -219,13 +220,13 @@ def _prepared(
     connection: apsw.Connection, *, create: bool, read_only: bool = False, path: Path | None = None
 ) -> apsw.Connection:
     connection.set_busy_handler(BusyHandler())
-    # One statement a call: of several, those after the first that returns a row would not run. What is deleted is
-    # overwritten, which costs nothing that could be measured: pages are used again, with the rest of what they held.
+    # One statement per call: of several, those after the first that returns a row would not run. Deleted content is
+    # overwritten, at no measurable cost: pages are reused, with the rest of their content.
     for setting in ("foreign_keys = on", "temp_store = memory", "cache_size = -32000", "secure_delete = on"):
         connection.execute(f"pragma {setting}")
     application = connection.pragma("application_id")
     if not application and not connection.execute("select count(*) from sqlite_master").get:
-        # Nobody has used this database yet.
+        # The database is new.
         if not create or read_only:
             raise NotAnIndex(f"{path} is empty, not a Rifflux index", cure=Cure.ADD)
         connection.pragma("page_size", PAGE_BYTES)
@@ -237,7 +238,7 @@ def _prepared(
     if not read_only:
         # Changes are written to a log first, so that readers and a writer do not wait for each other.
         retry_while_busy(lambda: connection.pragma("journal_mode", "wal"))
-        # What was reported as done survives a power cut too; a commit holds many files, so that this costs little.
+        # Reported changes also survive a power failure; a commit contains many files, so this costs little.
         connection.pragma("synchronous", "full")
         connection.pragma("journal_size_limit", LOG_BYTES)
         connection.set_wal_hook(WalCheckpointer())
@@ -254,14 +255,14 @@ def _prepared(
 
 
 def version_of(connection: apsw.Connection) -> int:
-    """Return the version of the tables of a database, 0 if it has none."""
+    """Return the schema version of a database, 0 if it has none."""
     return int(connection.pragma("user_version"))
 
 
 def check_version(connection: apsw.Connection, path: Path | None, *, read_only: bool, create: bool) -> None:
-    """Raise `NewerIndex` or `UnusableIndex`, with the cure, for tables that are not of this version.
+    """Raise `NewerIndex` or `UnusableIndex`, with the cure, for tables of another version that cannot be migrated.
 
-    Only who may `create` an index brings an older one up to date: whoever looks at one leaves it as it is.
+    Older tables are only migrated for callers who may `create` an index; others leave them unchanged.
     """
     version = version_of(connection)
     if version > SCHEMA_VERSION:
@@ -287,14 +288,14 @@ def check_version(connection: apsw.Connection, path: Path | None, *, read_only: 
 
 
 def write_schema(connection: apsw.Connection, path: Path | None) -> None:
-    """Create the tables in an empty database, or bring those of an earlier version up to date, in one transaction.
+    """Create the tables in an empty database, or migrate those of an earlier version, in one transaction.
 
-    Before that an earlier version is copied beside the index, if the disk has room. Raises `UnusableIndex`, which names
-    the copy, if it cannot be brought up to date; then it is as it was.
+    An earlier version is first copied beside the index, if the disk has room. Raises `UnusableIndex`, naming the copy,
+    if it cannot be migrated; it is then unchanged.
     """
     if version_of(connection) == SCHEMA_VERSION:
         return
-    # A migration can make a table again that others refer to only while nobody checks the references.
+    # A migration can recreate a table that others refer to only while foreign keys are not checked.
     connection.execute("pragma foreign_keys = off")
     connection.execute("begin immediate")
     try:
@@ -315,12 +316,12 @@ def write_schema(connection: apsw.Connection, path: Path | None) -> None:
 
 
 def differs(error: apsw.Error) -> bool:
-    """Return whether an error says that a page differs from its checksum."""
+    """Return True if an error reports that a page differs from its checksum."""
     return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
 
 
 def _migrate(connection: apsw.Connection, version: int, path: Path | None) -> None:
-    """Change the tables of an earlier version, which are copied first, within a transaction."""
+    """Migrate the tables of an earlier version, after copying them, within a transaction."""
     copy = _copy_before(path, version) if path else None
     for each in range(version, SCHEMA_VERSION):
         try:
@@ -334,7 +335,7 @@ def _migrate(connection: apsw.Connection, version: int, path: Path | None) -> No
 
 
 def _copy_before(path: Path, version: int) -> Path | None:
-    """Copy an index of an earlier version beside it, and return where; None where there is no room for it."""
+    """Copy an index of an earlier version beside it, and return the copy's path, or None without room for it."""
     copy = path.with_name(f"{path.name}.schema-{version}")
     size = path.stat().st_size + _log_size(path)
     if copy.exists():
@@ -344,7 +345,7 @@ def _copy_before(path: Path, version: int) -> Path | None:
     whole = copy.with_name(copy.name + partial())
     sweep(path.parent, copy.name)
     _make_private(whole)
-    # What is committed: the connection that changes the tables has not begun to.
+    # This copies the committed state: the connection that migrates has not begun to.
     with closing(copy_of_pages(whole)) as target, closing(_for_reading(path)) as source:
         with target.backup("main", source, "main") as steps:
             while not steps.done:
@@ -357,7 +358,7 @@ def _copy_before(path: Path, version: int) -> Path | None:
 
 @contextmanager
 def translated(location: str) -> Iterator[None]:
-    """Turn SQLite's errors within the block into ours, each with its cure."""
+    """Translate SQLite's errors within the block into Rifflux errors, each with its cure."""
     try:
         yield
     except (apsw.Error, OSError, UnicodeDecodeError) as error:
@@ -365,7 +366,7 @@ def translated(location: str) -> Iterator[None]:
 
 
 def raise_ours(location: str, error: apsw.Error | OSError | UnicodeDecodeError) -> NoReturn:
-    """Raise an error of SQLite as ours, with its cure, or as it is where we have none."""
+    """Raise an error of SQLite as a Rifflux error with its cure, or unchanged if there is none."""
     if ours := _in_our_words(location, error):
         raise ours from error
     raise error
@@ -398,7 +399,7 @@ def _in_our_words(location: str, error: apsw.Error | OSError | UnicodeDecodeErro
                 "index is only read"
             )
         case apsw.CantOpenError() | apsw.IOError() if _is_disk_full(location):
-            # The memory that readers and writers share is a file too, and SQLite has no code for one that cannot grow.
+            # The memory shared by readers and writers is a file too, and SQLite has no code for one that cannot grow.
             return _disk_full(location)
         case apsw.CantOpenError() | apsw.IOError():
             return UnusableIndex(f"{location} cannot be opened ({error}): check its path and permissions")

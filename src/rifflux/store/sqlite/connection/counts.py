@@ -1,4 +1,4 @@
-"""Counting the places of a phrase by field, as a function of FTS5."""
+"""Counting of the occurrences of a phrase by field, as a function of FTS5."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 import apsw
 
-#: How many bits the places in one field take in what `field_counts` returns.
+#: The number of bits per field in the result of `field_counts`.
 BITS = 20
 MOST = (1 << BITS) - 1
 
 
 def field_counts(row: apsw.FTS5ExtensionApi, /, *_: Any) -> int:
-    """Count the places in title, headings and body of a matched row of the phrases of a query, of which it has one."""
+    """Return the occurrences in title, headings and body of a matched row, packed into one number."""
     counts = [0, 0, 0]
     for phrase in range(row.phrase_count):
         for number, places in enumerate(row.phrase_locations(phrase)):

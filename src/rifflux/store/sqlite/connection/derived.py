@@ -40,33 +40,33 @@ from rifflux.store.sqlite.connection.connect import connect, translated
 from rifflux.store.sqlite.connection.engine import Current, current, location_of, transaction
 from rifflux.store.sqlite.connection.locks import file_lock
 
-#: Seconds without a further change before work begins, and the longest that it waits for such a pause.
+#: Seconds without a further change before work begins, and the maximum wait for such a pause.
 PAUSE = 0.3
 LONGEST_WAIT = 60.0
-#: Seconds until work begins that only a search asked for: a process that answers one question is gone by then.
+#: Seconds before work requested only by a search begins: a process that answers one query has ended by then.
 READER_PAUSE = 2.0
 
-#: Brings a derived file up to date, on a connection of its own; False if somebody else is at it.
+#: Updates a derived file, on a connection of its own; returns False if another process is doing so.
 Task = Callable[[apsw.Connection], bool]
 
-#: A stamp takes this much at the start of a file, so that what follows begins on a page of memory.
+#: The size of a stamp at the start of a file, so that what follows begins on a memory page.
 STAMP_BYTES = 4096
 _MAGIC = b"RFLXDERV"
 _DIGEST_BYTES = 16
 
 _TOUCHED = "select distinct chunk from touched where seq > :after and what = :name"
 
-# The log is whole after the entry that is the last when the name is registered.
+# The log is complete after the entry that is the last when the name is registered.
 _REGISTER = """
 insert or ignore into derived (name, covered, token)
 values (?, coalesce((select seq from sqlite_sequence where name = 'touched'), 0), '')"""
 
-#: Forgets the words of chunks that the words file covers.
+#: Deletes the words of chunks that the words file covers.
 FORGET_FRESH = """
 delete from fresh_terms where chunk not in (select chunk from touched where what = 'words')"""
 _COVER = "update derived set covered = :covered, token = :token where name = :name"
 _FORGET = "update derived set token = '' where name glob ?"
-# Which copy is being built, so that `forget` reaches that one too.
+# The copy being built, so that `forget` reaches that one too.
 _BUILDING = "insert or replace into derived (name, covered, token) values (:name || '.building', 0, :token)"
 _BUILT = "delete from derived where name = :name || '.building' and token = :token"
 _BUILT_FOR_NOTHING = "delete from derived where name glob ? || '.building'"
@@ -74,19 +74,19 @@ _TRIM = "delete from touched where what = :name and seq <= :covered"
 
 
 class Unfit(Exception):
-    """A derived file that cannot be used. Unless it is `NotBuilt`, what is there is damaged."""
+    """Raised if a derived file cannot be used. Unless it is `NotBuilt`, the file is damaged."""
 
 
 class NotBuilt(Unfit):
-    """There is no copy of the present state: no file, or one of another format, database or state.
+    """Raised if there is no copy of the present state: no file, or one of another format, database or state.
 
-    That is no damage: whoever copies, moves or restores the database alone leaves derived files behind.
+    That is not damage: copying, moving or restoring the database alone leaves derived files behind.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class StateStamp:
-    """What a copy says of itself. `size` is in bytes, 0 for a folder; `facts` are its own, as JSON values."""
+    """The description stored in a copy. `size` is in bytes, 0 for a folder; `facts` are its own JSON values."""
 
     name: str
     format: int
@@ -102,14 +102,14 @@ class StateStamp:
 
     @classmethod
     def decoded(cls, data: bytes) -> StateStamp:
-        """Read what `encoded` wrote; raises `Unfit` where a single bit of it is different."""
+        """Return the stamp that `encoded` wrote. Raises `Unfit` if a single bit differs."""
         text = data[len(_MAGIC) + _DIGEST_BYTES : STAMP_BYTES].rstrip(b"\0")
         if len(data) < STAMP_BYTES or data[:STAMP_BYTES] != (_MAGIC + _checksum(text) + text).ljust(STAMP_BYTES, b"\0"):
             raise Unfit("its stamp is damaged")
         return cls(**json.loads(text))
 
     def check(self, expected: Current | None, name: str, format: int) -> None:
-        """Raise `NotBuilt` unless this is the copy that the database knows, in a format that can be read."""
+        """Raise `NotBuilt` unless this is the copy recorded in the database, in the given format."""
         if (self.name, self.format) != (name, format):
             raise NotBuilt(f"it holds {self.name} in format {self.format}, not {name} in format {format}")
         if expected is None or (self.token, self.covered) != (expected.token, expected.covered):
@@ -121,7 +121,7 @@ def _checksum(text: bytes) -> bytes:
 
 
 class BackgroundBuilder:
-    """Does a task of one index when there is need, never twice at a time. `trouble` is why it last failed, or None."""
+    """Runs a task of one index on demand, never twice at a time. `trouble` is why it last failed, or None."""
 
     def __init__(self, location: str, task: Task) -> None:
         self._location = location
@@ -135,11 +135,11 @@ class BackgroundBuilder:
         self.trouble: str | None = None
 
     def require(self) -> None:
-        """Plan to follow what this process changed: after a pause, at the latest when closing."""
+        """Schedule following this process's changes: after a pause, at the latest when closing."""
         self._plan(PAUSE, required=True)
 
     def suggest(self) -> None:
-        """Plan to build the file, which a search could do with."""
+        """Schedule building the file, for the benefit of a search."""
         if self._due is None and not self.trouble:
             self._plan(READER_PAUSE, required=False)
 
@@ -157,7 +157,7 @@ class BackgroundBuilder:
                 self._thread.start()
 
     def close(self) -> None:
-        """Do what this process owes, and end; what only searches wished for is broken off."""
+        """Finish this process's required work, and end; work only suggested by searches is interrupted."""
         with self._changed:
             self._closing = True
             thread = self._thread
@@ -173,7 +173,7 @@ class BackgroundBuilder:
                 done = self.once()
                 self.trouble = None
             except Exception as error:
-                # Whoever asks gets the answer without the file; the next change tries again.
+                # Searches are answered without the file; the next change tries again.
                 done = True
                 self.trouble = str(error)
             with self._changed:
@@ -183,7 +183,7 @@ class BackgroundBuilder:
                     self._required = False
 
     def _begun(self) -> bool:
-        """Wait until work is due; False, and no thread any more, if there is none."""
+        """Wait until work is due; end the thread and return False if there is none."""
         with self._changed:
             while self._due is not None and not self._closing and (left := self._due - time.monotonic()) > 0:
                 self._changed.wait(left)
@@ -194,7 +194,7 @@ class BackgroundBuilder:
             return True
 
     def once(self, task: Task | None = None) -> bool:
-        """Do the task now, or another one; False if somebody else is at it."""
+        """Run the task now, or another one; return False if another process is doing so."""
         with translated(self._location):
             connection, _ = connect(self._location, create=False)
             self._connection = connection
@@ -207,18 +207,18 @@ class BackgroundBuilder:
 
 
 class DerivedFile:
-    """A derived file in this process: maintained by a thread of its own, and not used once it is unfit.
+    """A derived file in this process: maintained by a thread of its own, and not used while it is unfit.
 
-    Where another process builds it (`elsewhere`), this one only notes in the database what it could do with.
+    If another process builds it (`elsewhere`), this one only records in the database what it needs.
     """
 
-    #: What messages call it.
+    #: The name used in messages.
     title: str
     elsewhere = False
 
     def __init__(self, location: str, name: str, *, read_only: bool) -> None:
         self.name, self.place = name, location_of(location, name)
-        #: The token of the copy that cannot be used, and what is wrong with it; nothing if it was not built.
+        #: The token of the copy that cannot be used, and its damage; empty if it was not built.
         self._refused = ""
         self.damage = ""
         self._changed_at = float("-inf")
@@ -230,7 +230,7 @@ class DerivedFile:
         return self._keep(connection)
 
     def _note(self, connection: apsw.Connection) -> bool:
-        """Let who builds it know that there is none, or that the one there is cannot be used."""
+        """Record for the building process that there is no copy, or that it cannot be used."""
         known = current(connection, self.name)
         if known is None:
             connection.execute(_REGISTER, (self.name,))
@@ -239,15 +239,15 @@ class DerivedFile:
         return True
 
     def _keep(self, connection: apsw.Connection) -> bool:
-        """Bring it up to date; False if it will be later, or if somebody else is at it."""
+        """Update the file; return False if postponed, or if another process is doing so."""
         raise NotImplementedError
 
     def _verify(self, connection: apsw.Connection, known: Current) -> None:
-        """Read all of the copy that the database knows; raises `Unfit` where something is wrong with it."""
+        """Verify all of the copy recorded in the database. Raises `Unfit`."""
         raise NotImplementedError
 
     def check(self, connection: apsw.Connection) -> str | None:
-        """Return the damage of the copy that the database knows; None if it is sound or was not built."""
+        """Return the damage of the copy recorded in the database; None if it is sound or was not built."""
         known = current(connection, self.name)
         try:
             if known and known.token:
@@ -259,68 +259,68 @@ class DerivedFile:
         return None
 
     def _set_aside(self, token: str, error: Unfit) -> None:
-        """Do not use the copy with this token any more. Only damage is reported as `trouble`."""
+        """Stop using the copy with this token. Only damage is reported as `trouble`."""
         self._refused = token
         self.damage = "" if isinstance(error, NotBuilt) else str(error)
 
     def forget(self, connection: apsw.Connection) -> None:
-        """Know no copy any more."""
+        """Forget any copy."""
         forget(connection, self.name)
 
     def build(self) -> None:
-        """Bring it up to date now, or make it, if that pays."""
+        """Update or build the file now, if that pays."""
         while self.builder and not self.builder.once(self._keep):
             time.sleep(PAUSE)
 
     def changed(self, connection: apsw.Connection, owners: Collection[int] = ()) -> None:
-        """Follow what was just committed for some owners, once that pays."""
+        """Schedule following the changes just committed for some owners, once that pays."""
         self._changed_at = time.monotonic()
         if self.builder and not self.elsewhere and self._is_behind(connection):
             self.builder.require()
 
     def _is_behind(self, connection: apsw.Connection) -> bool:
-        """Return whether it is time to follow."""
+        """Return True if it is time to follow."""
         raise NotImplementedError
 
     def follow(self, connection: apsw.Connection) -> None:
-        """Follow what other processes committed, and build what they noted that they could do with."""
+        """Follow other processes' commits, and build what they recorded as needed."""
         self.changed(connection)
         known = current(connection, self.name)
         if self.builder and known and not known.token:
             self.builder.require()
 
     def suggest(self) -> None:
-        """Have it built soon, which a search could do with."""
+        """Schedule building the file, for the benefit of a search."""
         if self.builder:
             self.builder.suggest()
 
     def close(self) -> None:
-        """End what goes on in the background."""
+        """End background work."""
         if self.builder:
             self.builder.close()
 
     @property
     def trouble(self) -> str | None:
-        """Return the damage or the failure because of which it is not used, for the log; None for neither."""
+        """Return the damage or failure because of which it is not used, for the log, or None."""
         return self.damage or (self.builder.trouble if self.builder else None)
 
     @property
     def condition(self) -> str:
-        """Return the trouble in words for every user: what failed may name files and hold what is in them."""
+        """Return the trouble without details, for every user: an error may name files and quote their content."""
         if self.damage:
             return "it is damaged"
         return "it could not be built"
 
 
 def touched(connection: apsw.Connection, name: str, after: int) -> list[int]:
-    """Return the rows of the chunks that were put, changed or dropped after an entry of the log, each once."""
+    """Return the distinct rows of chunks that were put, changed or dropped after an entry of the log."""
     return [chunk for (chunk,) in connection.execute(_TOUCHED, {"after": after, "name": name})]
 
 
 def forget(connection: apsw.Connection, name: str) -> None:
-    """Know no copy of a derived file any more, not even one that is being built: it is rebuilt.
+    """Forget any copy of a derived file, even one being built, so that it is rebuilt.
 
-    A star in the name stands for anything.
+    A star in the name matches anything.
     """
     connection.execute(_FORGET, (name,))
     connection.execute(_BUILT_FOR_NOTHING, (name,))
@@ -329,10 +329,10 @@ def forget(connection: apsw.Connection, name: str) -> None:
 def rebuild(
     connection: apsw.Connection, place: Path, name: str, format: int, write: Callable[[Path, StateStamp], None]
 ) -> bool:
-    """Put a new copy in place; False if another process or thread is at it.
+    """Build a new copy and put it in place; return False if another process or thread is doing so.
 
-    `write(path, stamp)` makes the file or folder at `path`, reading from `connection`, which must be this build's own:
-    it stays within one read transaction meanwhile. The stamp it gets lacks only size and facts.
+    `write(path, stamp)` creates the file or folder at `path`, reading from `connection`, which must be this build's
+    own: it stays within one read transaction meanwhile. The given stamp only lacks size and facts.
     """
     with file_lock(place.with_name(place.name + ".lock")) as mine:
         if not mine:
@@ -350,10 +350,10 @@ def rebuild(
 def _made(
     connection: apsw.Connection, name: str, format: int, make: Callable[[StateStamp], None], put: Callable[[], None]
 ) -> bool:
-    """Make a copy and put it in place; False if what it was made from was forgotten meanwhile.
+    """Build a copy and put it in place; return False if it was forgotten meanwhile.
 
-    It is put there within the transaction that records it: what fails or is killed leaves either the old copy in place,
-    or one that the database does not know.
+    It is put in place within the transaction that records it: a failure or kill leaves either the old copy in place, or
+    one that the database does not know.
     """
     bound = {"name": name, "token": secrets.token_hex(16)}
     connection.execute(_BUILDING, bound)
@@ -373,14 +373,14 @@ def _made(
 
 
 def private(path: str, flags: int) -> int:
-    """Open a file for `open`; a new one may be read by its owner alone until it is put in place."""
+    """Open a file for `open`; a new one is only readable by its owner until it is put in place."""
     return os.open(path, flags, 0o600)
 
 
 def _replace(new: Path, place: Path, old: Path, name: str) -> None:
-    """Put `new` at `place`, to be read by whoever may read the database.
+    """Move `new` to `place`, readable by whoever may read the database.
 
-    Only files are replaced in one step; between two folders there is a moment of none.
+    Only files are replaced atomically; between two folders there is a moment without one.
     """
     mode = place.with_name(place.name.removesuffix(f".{name}")).stat().st_mode & 0o777
     new.chmod(mode | (mode & 0o444) >> 2 if new.is_dir() else mode)

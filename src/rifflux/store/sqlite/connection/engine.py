@@ -1,7 +1,7 @@
-"""The engine under a store: connections, transactions, and what is derived from rows.
+"""The engine under a store: connections, transactions, and derived files.
 
-One connection writes, and reads too while nobody else holds it. A thread that finds it held, mostly by a transaction,
-reads through a connection of its own (`Readers`) and sees what was committed before: no search waits for indexing.
+One connection writes, and also reads while nobody else holds it. A thread that finds it held, mostly by a transaction,
+reads through a connection of its own (`Readers`) and sees the previous commit: no search waits for indexing.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ import apsw
 
 from rifflux.store.sqlite.connection.connect import connect, frozen, raise_ours
 
-#: Owners of whom something small is kept in memory.
+#: The maximum number of owners in a cache of small values.
 MOST_OWNERS = 4096
-#: How often what is derived follows while a long task goes on, in seconds.
+#: Seconds between updates of derived files during a long task.
 FOLLOW = 60.0
-#: As many connections are kept for the next thread; each may remember some pages of the file.
+#: The maximum number of idle connections, each of which may cache some pages of the file.
 IDLE_READERS = 4
 READER_CACHE_KB = 8_000
 
-# Looks at the file: from then on the connection knows whether anybody changed it.
+# Reads the file's state: afterwards the connection knows whether anybody changed it.
 LOOK = "pragma data_version"
 
-#: What the database says of a derived file: the columns of `Current`.
+#: The record of a derived file in the database: the columns of `Current`.
 CURRENT = """
 select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), covered, token
 from derived where name = :name"""
@@ -42,7 +42,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """What the database says of a derived file: the log's last entry, the last one covered, and the copy's token."""
+    """The record of a derived file: the log's last entry, the last one covered, and the copy's token."""
 
     latest: int
     covered: int
@@ -58,9 +58,9 @@ class StateMemo:
 
 
 class GenerationCache(Generic[Value]):
-    """Cache a value by owner (or a longer key), derived from their rows at some generation.
+    """A cache of values derived from an owner's rows, by owner (or a longer key) and generation.
 
-    Values count by their `nbytes` where they have such, else as one. The least recently used go when it gets too much.
+    Values count by their `nbytes` if they have it, otherwise as one. The least recently used are evicted.
     """
 
     def __init__(self, most: int = MOST_OWNERS) -> None:
@@ -70,7 +70,7 @@ class GenerationCache(Generic[Value]):
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, generation: object) -> Value | None:
-        """Return the value of this generation; None if there is none, or one of another generation."""
+        """Return the value of this generation, or None."""
         with self._lock:
             found = self._values.get(key)
             if found is None or found[0] != generation:
@@ -97,29 +97,29 @@ class DerivedFiles(Protocol):
     """Files derived from the database, which follow the rows of all owners."""
 
     def changed(self, connection: apsw.Connection, owners: Collection[int]) -> None:
-        """Follow what was just committed for some owners."""
+        """Follow the changes just committed for some owners."""
 
     def erased(self, owners: Collection[int], *, documents: bool) -> None:
-        """Keep nothing of owners of whom all was deleted; without `documents` there was nothing to find."""
+        """Delete data of owners whose content was deleted; without `documents` there was none."""
 
     def close(self) -> None:
-        """End what goes on in the background."""
+        """End background work."""
 
 
 class Readers:
-    """Lends connections to the index at `location`, each to one thread at a time, and opens them when needed."""
+    """Lends connections to the index at `location`, each to one thread at a time, opening them on demand."""
 
     def __init__(self, location: str, *, read_only: bool = False) -> None:
         self._location = location
         self._read_only = read_only
         self._identity = _identity(location)
-        # Lists append and pop in one step, also between threads.
+        # Lists append and pop atomically, also between threads.
         self._idle: list[apsw.Connection] = []
         self._closed = False
 
     @contextmanager
     def lent(self) -> Iterator[apsw.Connection | None]:
-        """Lend a connection that nobody else uses; None if the file at the location is gone, or is another by now."""
+        """Lend an exclusive connection; None if the file at the location was removed or replaced."""
         try:
             connection: apsw.Connection | None = self._idle.pop()
         except IndexError:
@@ -136,7 +136,7 @@ class Readers:
                 connection.close()
 
     def close(self) -> None:
-        """Close all that are not lent; those that are will be when they come back."""
+        """Close all idle connections; lent ones are closed when they are returned."""
         self._closed = True
         while self._idle:
             self._idle.pop().close()
@@ -154,7 +154,7 @@ def _identity(location: str) -> tuple[int, int] | None:
 class Engine:
     """A store's connections, for all views and threads. `lock` guards the one that writes.
 
-    With `only_reads` the file is never written, also where it could be.
+    With `only_reads` the file is never written, even if it could be.
     """
 
     def __init__(self, location: str, *, create: bool = True, only_reads: bool = False) -> None:
@@ -164,29 +164,30 @@ class Engine:
         self.lock = threading.RLock()
         self.readers = Readers(location, read_only=only_reads)
         self.followers: list[DerivedFiles] = []
-        #: First rows by owner and statement, such as counts, which go through all rows.
+        #: First rows by owner and statement, such as counts, which scan all rows.
         self.sums: GenerationCache[Any] = GenerationCache()
         self.frozen = frozen(self.connection)
-        #: What each connection read since it last saw a change, and the connections that looked for one in this block.
+        #: The rows that each connection read since its last change, and the connections checked for changes in this
+        #: block.
         self._memos: WeakKeyDictionary[apsw.Connection, StateMemo] = WeakKeyDictionary()
         self._block = threading.local()
-        #: Owners of whom the open transaction changes what they find.
+        #: Owners whose search results the open transaction changes.
         self.touched: set[int] = set()
         self._behind: set[int] = set()
         self._tasks = 0
         self._followed_at = 0.0
 
     def close(self) -> None:
-        """Close the database; pending work was committed or is rolled back."""
+        """Close the database; pending work must have been committed, or is rolled back."""
         for each in self.followers:
             each.close()
         with self.lock:
-            # The last connection to be closed tidies up, and only one that may write can.
+            # The last connection to be closed cleans up, which only a writable one can do.
             self.readers.close()
             self.connection.close()
 
     def look_again(self) -> None:
-        """Open a file again that was read as unchangeable, if its owner changed it nevertheless."""
+        """Reopen a file that was read as immutable, if it was changed nevertheless."""
         if frozen(self.connection) != self.frozen:
             self.connection.close()
             self.connection, self.read_only = connect(self.location, create=False, read_only=self._only_reads)
@@ -194,7 +195,7 @@ class Engine:
 
     @contextmanager
     def alone(self) -> Iterator[apsw.Connection]:
-        """Lend a connection that nobody else uses until the block ends, to read what is committed."""
+        """Lend an exclusive connection until the block ends, for reading the committed state."""
         with self.readers.lent() as connection:
             if connection:
                 yield connection
@@ -204,7 +205,7 @@ class Engine:
 
     @contextmanager
     def memoized(self) -> Iterator[None]:
-        """Let this thread, within the block, look for changes once; a block within another joins it."""
+        """Check for changes only once for this thread within the block; nested blocks join it."""
         if getattr(self._block, "looked", None) is not None:
             yield
             return
@@ -215,7 +216,7 @@ class Engine:
             self._block.looked = None
 
     def known(self, connection: apsw.Connection, statement: str, **bound: Hashable) -> list[Any]:
-        """Return the rows of a statement; within `memoized` those that were read, as long as there was no change."""
+        """Return the rows of a statement; within `memoized` cached until something changes."""
         looked = getattr(self._block, "looked", None)
         if looked is None:
             return connection.execute(statement, bound).fetchall()
@@ -236,7 +237,7 @@ class Engine:
 
     @contextmanager
     def long_task(self) -> Iterator[None]:
-        """Have what is derived follow now and then while the block writes much, and when it is done."""
+        """Update derived files occasionally while the block writes much, and when it ends."""
         with self.lock:
             if not self._tasks:
                 self._followed_at = time.monotonic()
@@ -249,7 +250,7 @@ class Engine:
                 self.follow()
 
     def follow(self) -> None:
-        """Have what is derived follow what was committed, unless that is to wait for the end of a long task."""
+        """Have derived files follow the committed changes, unless postponed until the end of a long task."""
         self._behind |= self.touched
         self.touched.clear()
         if self._tasks and time.monotonic() - self._followed_at < FOLLOW:
@@ -264,25 +265,25 @@ class Engine:
             raise_ours(self.location, error)
 
     def undo(self) -> None:
-        """Roll back what is still open, if SQLite has not by itself, and remember nothing of it."""
+        """Roll back an open transaction, unless SQLite already has, and drop its cached rows."""
         self._memos.pop(self.connection, None)
         if self.connection.in_transaction:
             self.connection.execute("rollback")
 
 
 def state_of(connection: apsw.Connection) -> tuple[int, int]:
-    """Return what changes with whatever a connection changed, and with the changes of others once it saw them."""
+    """Return a value that changes with the connection's own changes, and with others' once it saw them."""
     return connection.data_version(), connection.total_changes()
 
 
 def location_of(database: str | Path, name: str) -> Path:
-    """Return where the derived file or folder of a name lies."""
+    """Return the path of the derived file or folder with a name."""
     path = Path(database).expanduser()
     return path.with_name(f"{path.name}.{name}")
 
 
 def current(connection: apsw.Connection, name: str) -> Current | None:
-    """Return what the database records of a derived file; None if no build was ever begun."""
+    """Return the record of a derived file, or None if no build was ever begun."""
     row = connection.execute(CURRENT, {"name": name}).fetchone()
     if row:
         return Current(*row)
@@ -291,7 +292,7 @@ def current(connection: apsw.Connection, name: str) -> Current | None:
 
 @contextmanager
 def transaction(connection: apsw.Connection, begin: str = "begin") -> Iterator[None]:
-    """Open a transaction of a connection that is nobody else's."""
+    """Open a transaction on an exclusive connection."""
     connection.execute(begin)
     try:
         yield
@@ -303,7 +304,7 @@ def transaction(connection: apsw.Connection, begin: str = "begin") -> Iterator[N
 
 @contextmanager
 def unmoved(connection: apsw.Connection) -> Iterator[bool]:
-    """Hold one state of the database for several statements; False if it is one that nobody else sees yet."""
+    """Hold one state of the database for several statements; yield False if it is not visible to others yet."""
     outermost = not connection.in_transaction
     if outermost:
         connection.execute("begin")

@@ -1,8 +1,8 @@
-"""Putting another file in the place of an index, so that at no moment there is none, or half of one.
+"""Replacement of an index by another file, so that at no moment there is none, or half of one.
 
-What was there is kept under another name, by hard links, before anything is changed. Then the new file, whole and on
-the disk, takes the name that says so; the log of the old one is removed, and the new one renamed. Whoever finds a file
-of that name finishes what was interrupted.
+The former file is preserved under another name, by hard links, before anything is changed. Then the new file, complete
+and on the disk, is renamed to a name that marks it as complete; the log of the old one is removed, and the new one
+renamed to its place. Whoever finds a file with that name finishes an interrupted exchange.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from pathlib import Path
 from rifflux.errors import Busy
 from rifflux.store.sqlite.connection.locks import file_lock
 
-#: What others claim while they change an index.
+#: The tasks that processes claim while they change an index.
 TASKS = ("read", "embed", "switch")
-#: The end of the name of a new file that is whole: what was there is kept, and the rest can be done again.
+#: The suffix of a new file that is complete: the former one is preserved, and the rest can be repeated.
 WHOLE = ".whole"
-#: Behind the name of an index: the folders in which new files are made.
+#: The infix, after the name of an index, of folders in which new files are created.
 NEW = ".new-"
-#: The log of an index and what its readers share: they belong to the former file and would damage the new one.
+#: The log of an index and its readers' shared memory: they belong to the former file and would damage the new one.
 _LOGS = ("-wal", "-shm")
 
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Hold all that others claim while they change an index. Raises `Busy` if somebody is at it."""
+    """Claim all tasks that change an index. Raises `Busy` if another process has any."""
     with ExitStack() as claims:
         for task in TASKS:
             if not claims.enter_context(file_lock(path.with_name(f"{path.name}.{task}.lock"))):
@@ -41,7 +41,7 @@ def alone(path: Path) -> Iterator[None]:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Make a folder for a new file beside an index, and remove those that killed processes left; called `alone`."""
+    """Create a folder for a new file beside an index, and remove those left by killed processes; requires `alone`."""
     _remove_folders(path)
     with tempfile.TemporaryDirectory(prefix=f"{path.name}{NEW}", dir=path.parent) as folder:
         yield Path(folder)
@@ -53,9 +53,9 @@ def _remove_folders(path: Path) -> None:
 
 
 def exchange(path: Path, new: Path, reason: str) -> Path | None:
-    """Put a new file in the place of an index and preserve what was there; return where, None if nothing was.
+    """Replace an index by a new file and preserve the former one; return that one's path, or None.
 
-    `reason` is part of the name by which it is kept. To be called `alone`.
+    `reason` is part of the preserved file's name. Requires `alone`.
     """
     kept = None
     if path.exists():
@@ -72,7 +72,7 @@ def exchange(path: Path, new: Path, reason: str) -> Path | None:
 
 
 def finish_exchange(path: Path) -> None:
-    """Do the rest of an exchange once the new file is whole: from here on it can only be finished."""
+    """Finish an exchange with a complete new file: from here on it can only be finished."""
     _remove_folders(path)
     for suffix in _LOGS:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
@@ -81,14 +81,14 @@ def finish_exchange(path: Path) -> None:
 
 
 def finish_interrupted(path: Path) -> None:
-    """Finish an exchange that was interrupted. Raises `Busy` while another process is at it."""
+    """Finish an interrupted exchange. Raises `Busy` while another process is doing so."""
     with alone(path):
         if path.with_name(path.name + WHOLE).exists():
             finish_exchange(path)
 
 
 def _unused(path: Path) -> Path:
-    """Return a path that nothing is at: this one, or with a number behind it."""
+    """Return an unused path: this one, or with a number appended."""
     number = 1
     unused = path
     while unused.exists():
@@ -106,7 +106,7 @@ def _keep(path: Path, other: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Have a file, or the names in a folder, reach the disk."""
+    """Flush a file, or the names in a folder, to the disk."""
     with suppress(OSError):  # some systems cannot do that with folders
         number = os.open(path, os.O_RDONLY)
         try:

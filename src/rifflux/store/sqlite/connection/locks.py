@@ -1,9 +1,8 @@
-"""Many processes on one file: locks, waiting for each other so that all get their turn, and a log that stays short.
+"""Concurrency of processes on one file: locks, fair waiting, and a log that stays short.
 
-Locks between processes die with their owner: the operating system's, on a file next to the index.
-
-The file says who holds it. It stays where it is, empty of meaning while nobody does: one that is removed could be
-locked twice, through the old file that somebody has open and through the new one.
+Locks between processes are the operating system's, on a file beside the index, and are released when their owner ends.
+The file names the owner. It is never removed, and is meaningless while unlocked: a removed one could be locked twice,
+through the old file that somebody has open and through the new one.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ from rifflux.errors import UnusableIndex
 
 #: How long anything waits for other connections before it fails with `Busy`.
 BUSY_TIMEOUT_MS = 60_000
-#: One that waits looks again after at most this long, in seconds.
+#: The maximum seconds between retries of a waiting connection.
 PAUSE = 0.005
-#: Pages in the log from which it is moved into the database, and from which readers that keep it long are waited for.
+#: The log size in pages from which it is moved into the database, and from which readers that hold it are waited for.
 MOVE_FROM = 1_000
 WAIT_FROM = 8_000
-#: How long they are waited for; writers wait meanwhile.
+#: The time to wait for readers; writers wait meanwhile.
 READERS_TIMEOUT_MS = 200
-#: A transaction longer than this stands aside after it for longer than any other one pauses; both in seconds.
+#: After a transaction longer than `LONG`, a process pauses for longer than any other one's retry; both in seconds.
 LONG = 0.03
 ASIDE = 1.2 * PAUSE
-#: How often one that waits for a lock looks again, in seconds.
+#: Seconds between retries of a waiting process.
 LOOK_AGAIN = 0.05
-#: The place in the file that is locked where locks hide what they cover: far behind the owner's number.
+#: The locked byte in the file, on systems where locks hide what they cover: far after the owner's number.
 _FAR = 1 << 20
 
 
@@ -44,8 +43,8 @@ _FAR = 1 << 20
 def file_lock(path: Path, waiting: Callable[[str], None] | None = None) -> Iterator[bool]:
     """Hold a lock file, which is released when its owner ends in any way.
 
-    If somebody else holds it, `waiting` is called with who (`process 4711`) and it is waited for; without `waiting`,
-    the block gets False at once.
+    If another process holds it, `waiting` is called with its name (`process 4711`) and this one waits; without
+    `waiting`, the block gets False at once.
     """
     try:
         number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -59,10 +58,10 @@ def file_lock(path: Path, waiting: Callable[[str], None] | None = None) -> Itera
             while not (mine := _lock(file)):
                 time.sleep(LOOK_AGAIN)
         if mine:
-            # Those who wait read who holds it; a full disk is no reason not to go on.
+            # Waiting processes read the owner; a full disk must not stop the work.
             with suppress(OSError):
                 file.seek(0)
-                # Always as long, since cutting a file short takes milliseconds.
+                # Always of the same length, since truncating a file takes milliseconds.
                 file.write(f"{os.getpid():<20}".encode())
         try:
             yield mine
@@ -102,7 +101,7 @@ else:
         except BlockingIOError:
             return False
         except OSError:
-            # A file system without locks: as with SQLite's own, two at once are then their owner's affair.
+            # A file system without locks: as with SQLite's own, two users at once are the owner's responsibility.
             return True
         return True
 
@@ -124,17 +123,17 @@ def retry_while_busy(work: Callable[[], object]) -> None:
 
 
 class BusyHandler:
-    """Tells SQLite whether to try again, after a pause, while another connection is in the way.
+    """Decides whether SQLite retries, after a pause, while another connection is in the way.
 
-    SQLite's own pauses grow, so that of many writers those who came last are served first. Here all have the same
-    chance at every try, and `OwnerView.writing` stands aside after a long transaction.
+    SQLite's own pauses grow, so that of many writers the last to come are served first. Here all have the same chance
+    at every retry, and `OwnerView.writing` pauses after a long transaction.
     """
 
     def __init__(self) -> None:
         self._until = 0.0
 
     def __call__(self, tries: int) -> bool:
-        """Wait a moment; False once the busy timeout has passed since the first try."""
+        """Wait a moment; return False once the busy timeout has passed since the first try."""
         if tries == 0:
             self._until = time.monotonic() + BUSY_TIMEOUT_MS / 1000
         time.sleep(random.uniform(PAUSE / 10, PAUSE))
@@ -142,17 +141,17 @@ class BusyHandler:
 
 
 class WalCheckpointer:
-    """Moves the log into the database after a commit, as SQLite does by itself; readers cannot keep it growing.
+    """Moves the log into the database after a commit, as SQLite does by default, but also under constant reading.
 
-    A log starts again only in a moment when nobody reads from it. With many readers there may be none, so from
-    `WAIT_FROM` pages on it is waited for.
+    A log restarts only at a moment when nobody reads from it. With many readers there may be none, so from `WAIT_FROM`
+    pages on it waits for them.
     """
 
     def __init__(self) -> None:
         self._wait_from = WAIT_FROM
 
     def __call__(self, connection: apsw.Connection, name: str, pages: int) -> int:
-        """Follow a commit, after which SQLite calls it with the number of pages in the log."""
+        """Handle a commit; SQLite calls this with the number of pages in the log."""
         if pages >= self._wait_from:
             self._wait(connection, name, pages)
         elif pages >= MOVE_FROM:
@@ -169,7 +168,7 @@ class WalCheckpointer:
 
 
 def _move(connection: apsw.Connection, name: str, mode: int) -> bool:
-    """Move the log; False if it could not be. The commit stands either way, and the next one tries again."""
+    """Move the log; return False on failure. The commit stands either way, and the next one tries again."""
     try:
         connection.wal_checkpoint(name, mode)
     except apsw.Error:

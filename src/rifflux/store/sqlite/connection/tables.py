@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from string import ascii_letters, digits, printable
 
-# Terms arrive ready-made and separated by spaces: every other printable ASCII character belongs to them. Quotes never
-# occur in terms, so they may stay separators and need no escaping here.
+# Terms arrive analyzed and separated by spaces: every other printable ASCII character is part of them. Quotes never
+# occur in terms, so they may remain separators and need no escaping here.
 _TERM_CHARACTERS = "".join(c for c in printable.strip() if c not in ascii_letters + digits + "'\"")
 
 _TERMS = f"""
@@ -15,9 +15,9 @@ _TERMS = f"""
     tokenize = "ascii tokenchars '{_TERM_CHARACTERS}'"
 """
 
-# Documents and their chunks, whose rows have owners. Owner 0, of the empty name, is who uses an index alone. Numbers
-# are never used again, because they are part of the terms: those of all other owners live in a table of their own, each
-# with its owner's number in front, so that nobody's posting lists and statistics hold what is another's.
+# Documents and their chunks, whose rows have owners. Owner 0, with the empty name, is the only user of a personal
+# index. Numbers are never reused, because they are part of the terms: those of all other owners are in a table of their
+# own, each prefixed with its owner's number, so that nobody's posting lists and statistics contain another's.
 _DOCUMENTS = f"""
 create table if not exists setting (
     name text primary key,
@@ -144,9 +144,9 @@ create index vector_owner on vector (owner, model);
 create index vector_hash on vector (owner, hash);
 """
 
-# What hangs on documents. Links name their target as `scheme:value`, so identifiers are looked up by that. Two
-# documents may claim one identifier: sources are wrong at times, and whether they are one work is for the importer to
-# say.
+# Data that depends on documents. Links name their target as `scheme:value`, so identifiers are looked up by that. Two
+# documents may claim the same identifier: sources are sometimes wrong, and the importer decides whether they are one
+# work.
 _WORKS = """
 create table if not exists link (
     document integer not null references document (id) on delete cascade,
@@ -213,7 +213,7 @@ create table if not exists document_use (
 """
 
 # An event names its document by key and not by row: a judgement outlives the document's removal and return. Of a token
-# only the digest of its secret is kept, of a question only a digest of its words.
+# only the digest of its secret is stored, of a query only a digest of its words.
 _REGISTER = """
 create table if not exists event (
     id integer primary key,
@@ -309,9 +309,8 @@ create index job_user on job (user, created_at);
 create index job_seen on job (seen_at);
 """
 
-# A collection is the owner of what it holds: a user's library goes by the user's name alone, any other by a name that
-# stays when the collection is renamed. A library has a row only where something is said of it. Readers are called by
-# name: a user, a group, or everyone.
+# A collection is the owner of its content: a user's library has the user's name, any other a name that stays when the
+# collection is renamed. A library only has a row if it has properties. Readers are named: a user, a group, or everyone.
 _SHARING = """
 create table if not exists collection (
     owner text primary key,
@@ -342,10 +341,10 @@ create table if not exists member (
 create index member_group on member (user_group);
 """
 
-# What files derived from the database need to follow it (see `derived`): which there are, with the last entry of the
-# log that each covers, and the log itself. Without a derived file nothing is logged; nor are vectors of a model that is
-# not in use, since they change nothing that is found. The full-text tables keep no terms by chunk, so those of chunks
-# that the words file does not cover yet wait in fresh_terms.
+# The data for updating derived files (see `derived`): their names, with the last log entry that each covers, and the
+# log itself. Without a derived file nothing is logged; nor are vectors of an inactive model, since they change no
+# search results. The full-text tables store no terms by chunk, so those of chunks that the words file does not cover
+# yet are in fresh_terms.
 _LOG = """
 create table if not exists derived (
     name text primary key,
@@ -405,7 +404,7 @@ begin insert into touched (chunk, what) values (old.chunk, 'vectors'); end;
 PUT_CREDIT = "insert or ignore into credit values (?, ?, ?, ?)"
 
 SCRIPTS = (_DOCUMENTS, _WORKS, _REGISTER, _SHARING, _LOG)
-#: The names of all tables that an index has.
+#: The names of all tables of an index.
 TABLES = frozenset(re.findall(r"^create (?:virtual )?table if not exists (\w+)", "".join(SCRIPTS), re.MULTILINE))
-#: Those of the full-text engine: of the owner without a name, and of all others.
+#: The full-text tables: of the unnamed owner, and of all others.
 TERM_TABLES = ("chunk_terms", "owned_terms")

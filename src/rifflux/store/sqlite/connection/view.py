@@ -1,7 +1,7 @@
-"""The view of one owner, or of several read as one: it binds whose rows they are into every statement.
+"""The view of one owner, or of several read as one, which binds the owner into every statement.
 
-A statement says `owner = :owner`. Of several owners the same text is run with all of their numbers in its place, so
-what one owner can be asked, several can be asked together, and nothing of anybody else is read either way.
+A statement contains `owner = :owner`. For several owners the same text is run with all of their numbers in its place,
+so every query for one owner also works for several, and no other owner's rows are read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rifflux.store.sqlite.connection.connect import raise_ours
 from rifflux.store.sqlite.connection.engine import Engine
 from rifflux.store.sqlite.connection.locks import ASIDE, LONG
 
-#: The number of an owner of whom there is nothing: no row has it.
+#: The number of an owner without content: no row has it.
 NOBODY = -1
 
 OWNER = "select id, generation from owner where name = :name"
@@ -37,7 +37,7 @@ Numbers = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class OwnerView:
-    """What one owner has of the database, or what several have together, which is only read.
+    """One owner's rows in the database, or several owners' together, which are read-only.
 
     A statement gets an owner's number bound as `:owner`. `owner` is the name of one, or a name for the `several`.
     """
@@ -50,7 +50,7 @@ class OwnerView:
     def reading(self) -> Iterator[tuple[apsw.Connection, Numbers]]:
         """Lend a connection to read from until the block ends, with the owners' numbers.
 
-        Within a transaction it is the one that sees its changes.
+        Within a transaction it is the connection that sees its changes.
         """
         engine = self.engine
         try:
@@ -70,23 +70,23 @@ class OwnerView:
             raise_ours(engine.location, error)
 
     def _numbers(self, connection: apsw.Connection) -> Numbers:
-        """Return the owners' numbers; of one of whom there is nothing, a number that no row has."""
+        """Return the owners' numbers; for an owner without content, a number that no row has."""
         if self.several:
             return tuple(self._known(connection)[0])
         if not self.owner:
             return (0,)
-        # Read again after every change: a user who was deleted may come back, under another number.
+        # Read again after every change: a deleted user may return, with another number.
         rows = self.engine.known(connection, OWNER, name=self.owner)
         return (int(rows[0][0]) if rows else NOBODY,)
 
     def _known(self, connection: apsw.Connection) -> tuple[Sequence[int], Sequence[str], Sequence[int]]:
-        """Return the numbers, names and generations of those of several owners of whom there is something."""
+        """Return the numbers, names and generations of those of several owners who have content."""
         ((listed,),) = self.engine.known(connection, SEVERAL, names=_listed(self.several))
         return _columns(listed)
 
     @property
     def names(self) -> Mapping[int, str]:
-        """Return the names of several owners by their numbers; empty for one, whose rows say nothing of it."""
+        """Return the names of several owners by number; empty for one, whose rows do not name it."""
         if not self.several:
             return {}
         with self.reading() as (connection, _):
@@ -94,7 +94,7 @@ class OwnerView:
         return dict(zip(numbers, names, strict=True))
 
     def rows(self, statement: str, bound: Mapping[str, Any] | None = None) -> list[Any]:
-        """Return all rows that a statement finds."""
+        """Return all rows that a statement selects."""
         with self.reading() as (connection, numbers):
             if self.several:
                 given = {**(bound or {}), "owners": json.dumps(numbers)}
@@ -102,19 +102,19 @@ class OwnerView:
             return connection.execute(statement, {**(bound or {}), "owner": numbers[0]}).fetchall()
 
     def row(self, statement: str, **bound: Hashable) -> Any:
-        """Return the first row of a statement, or None; read again only after a change, as `Engine.known` does."""
+        """Return the first row of a statement, or None; cached as in `Engine.known`."""
         rows = self.known(statement, **bound)
         return rows[0] if rows else None
 
     def known(self, statement: str, **bound: Hashable) -> list[Any]:
-        """Return the rows of a statement, read again only after a change, as `Engine.known` does."""
+        """Return the rows of a statement; cached as in `Engine.known`."""
         with self.reading() as (connection, _):
             return self.engine.known(connection, statement, **bound)
 
     def summed(self, statement: str) -> Numbers:
         """Return the numbers in the first row of a statement, summed over the owners.
 
-        They are read once for each state of an owner's rows.
+        They are cached for each state of an owner's rows.
         """
         with self.reading() as (connection, owners):
             owners = owners or (NOBODY,)
@@ -130,7 +130,7 @@ class OwnerView:
             return total
 
     def generation(self, connection: apsw.Connection) -> object:
-        """Return a value that changes with whatever changed what this owner can find; while it is written a new one."""
+        """Return a value that changes with this owner's searchable content; always a new one during a write."""
         if connection.txn_state("main") == apsw.SQLITE_TXN_WRITE:
             return object()
         if self.several:
@@ -140,9 +140,9 @@ class OwnerView:
 
     @contextmanager
     def writing(self, *, content: bool = True) -> Iterator[tuple[apsw.Connection, int]]:
-        """Open a transaction, or join the one around it, with the owner's number.
+        """Open a transaction, or join the enclosing one, with the owner's number.
 
-        One that changes no `content` leaves valid what is derived from it. Raises OutOfScope for several owners.
+        Without `content`, it does not invalidate values derived from the content. Raises OutOfScope for several owners.
         """
         if self.several:
             raise OutOfScope("what several owners have is only read together: write through the view of one of them")
@@ -171,7 +171,7 @@ class OwnerView:
             time.sleep(ASIDE)
 
     def _entered(self, connection: apsw.Connection, content: bool) -> int:
-        """Return the owner's number, a new one where there was nothing of them, and note whether content changes."""
+        """Return the owner's number, creating one if needed, and record whether content changes."""
         number = 0
         if self.owner:
             connection.execute("insert or ignore into owner (name) values (?)", (self.owner,))
@@ -183,7 +183,7 @@ class OwnerView:
 
 @lru_cache(maxsize=1024)
 def _of_several(statement: str) -> str:
-    """Return a statement about one owner's rows as one about those of several."""
+    """Return a statement on one owner's rows as one on several owners'."""
     return statement.replace("= :owner", "in (select value from json_each(:owners))")
 
 

@@ -1,1 +1,1 @@
-"""Name and score chunks for terms."""
+"""Matching and scoring of chunks by terms."""

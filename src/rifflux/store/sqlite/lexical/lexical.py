@@ -1,6 +1,6 @@
-"""The lexical role in SQLite: chunks named by the words file next to the database, or by FTS5, and scored by BM25.
+"""The lexical role in SQLite: matching by the words file beside the database, or by FTS5, and scoring by BM25.
 
-Both find the same places of terms, and one function scores them, on the statistics of what the owners have.
+Both find the same occurrences of terms, and one function scores them, on the statistics of the owners' chunks.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ from json_each(:prefixes) as prefix cross join {table}_count as counted
     on counted.term >= prefix.value || :start and counted.term < prefix.value || :end
 group by 1"""
 
-#: All terms of so few chunks are read at once.
+#: An index with fewer chunks has all its terms read at once.
 SMALL = 512
-#: A query for nothing.
+#: An empty query.
 NOTHING = Query("")
-#: A term that more chunks hold is looked up where it can matter, and not added everywhere.
+#: A term in more chunks than this is only looked up where it can matter, rather than added everywhere.
 MANY = 1 << 17
-#: By how much a bound may be off because sums round.
+#: The tolerance of a bound for rounding of sums.
 ROUNDED = 1 + 1e-9
 
 
 class TermSource(Protocol):
-    """The terms of the chunks that some owners see. A row stands for a chunk."""
+    """The terms of the chunks that some owners see. A row is a chunk."""
 
     @property
     def ids(self) -> Ids:
@@ -75,7 +75,7 @@ class TermSource(Protocol):
         ...
 
     def matches(self, clause: Clause, *, prefix: bool = False) -> Matches:
-        """Return the rows that hold a phrase of adjacent terms, or a term that begins so."""
+        """Return the rows that contain a phrase of adjacent terms, or a term with a prefix."""
         ...
 
     def norms(self, weights: FieldWeights) -> Scores:
@@ -88,15 +88,15 @@ class TermSource(Protocol):
         ...
 
     def rows_of_ids(self, ids: Ids) -> Ids:
-        """Return the row of each public id; -1 for one that is not seen."""
+        """Return the row of each public id, or -1 for an invisible one."""
         ...
 
 
 @dataclass(frozen=True)
 class Bm25Scorer:
-    """Scores the rows of a view by a query, on the statistics of that view.
+    """Scores the rows of a view for a query, on the statistics of that view.
 
-    `passing` are the documents that the filter of the query lets through; None without one.
+    `passing` are the documents that pass the query's filter; None without one.
     """
 
     words: TermSource
@@ -106,14 +106,14 @@ class Bm25Scorer:
 
     @cached_property
     def _required(self) -> Sequence[Sequence[Matches]]:
-        """Return what holds each required clause, by its forms."""
+        """Return the matches of each required clause, by its forms."""
         return [[self.words.matches(form) for form in forms] for forms in required_forms(self.query)]
 
     @cached_property
     def _alternatives(self) -> Sequence[tuple[float, Matches]]:
-        """Return what adds to scores, each with its idf times its worth, in the order in which it is added.
+        """Return the matches that add to scores, each with its idf times its weight, in the order of addition.
 
-        What is required stands twice in the expression that the tables are given.
+        Required clauses occur twice in the expression for the tables.
         """
         query = self.query
         required = [*chain.from_iterable(self._required)] if query.required else []
@@ -147,14 +147,14 @@ class Bm25Scorer:
         return best(self.words.ids[found], scores, limit)
 
     def best_of(self, rows: Ids, limit: int) -> Ranking:
-        """Return the best `limit` of some rows that match, ties by id."""
+        """Return the best `limit` of some matching rows, ties by id."""
         if self.passing is not None:
             rows = rows[among(self.passing, self.words.documents[rows])]
         scores = self._scores(rows)
         return best(self.words.ids[rows[scores > 0]], scores[scores > 0], limit)
 
     def scores_of(self, ids: Ids) -> Scores:
-        """Return the scores of chunks by their public ids, whatever the filter; 0 for those that do not match."""
+        """Return the scores of chunks by public id, ignoring the filter; 0 for those that do not match."""
         rows = self.words.rows_of_ids(ids)
         seen = np.flatnonzero(rows >= 0)
         scores = np.zeros(len(ids))
@@ -165,7 +165,7 @@ class Bm25Scorer:
         return scores
 
     def _scores(self, rows: Ids) -> Scores:
-        """Return the sum of what the alternatives add to rows, as `_sums` has it."""
+        """Return the sum of the alternatives' contributions for some rows, equal to `_sums`."""
         total = np.zeros(len(rows))
         norms = self.words.norms(self.weights)
         for idf, matches in self._alternatives:
@@ -176,22 +176,22 @@ class Bm25Scorer:
         return total
 
     def _sums(self, alternatives: Sequence[tuple[float, Matches]]) -> Scores:
-        """Return what alternatives add to every row; 0 for one that holds none of them."""
+        """Return the sum of the alternatives' contributions for every row; 0 for rows without any."""
         norms = self.words.norms(self.weights)
         if not alternatives:
             return np.zeros(len(norms))
         rows = np.concatenate([matches.rows for _, matches in alternatives])
         added = np.concatenate([idf * matches.saturated(self.weights, norms) for idf, matches in alternatives])
-        # One after another, in this order.
+        # Added one after another, in this order.
         sums: Scores = np.bincount(rows, added, len(norms)).astype(np.float64, copy=False)
         return sums
 
     def _contenders(
         self, alternatives: Sequence[tuple[float, Matches]], limit: int, allowed: Mask | None
     ) -> Ids | None:
-        """Return rows among which the best `limit` are, by the terms that few rows hold; None if all must be summed.
+        """Return rows that include the best `limit`, by terms in few rows; None if all rows must be summed.
 
-        What many rows hold adds little: rows that hold nothing else, or would need more than that, are left out.
+        Terms in many rows add little: rows that contain nothing else, or would need more than that, are left out.
         """
         rare = [each for each in alternatives if len(each[1].rows) <= MANY]
         common = [each for each in alternatives if len(each[1].rows) > MANY]
@@ -212,14 +212,14 @@ class Bm25Scorer:
         return found
 
     def _allowed(self) -> Mask:
-        """Return the rows that the filter and the required and excluded clauses leave."""
+        """Return the rows allowed by the filter and the required and excluded clauses."""
         allowed = self._named()
         if self.passing is not None:
             allowed &= among(self.passing, self.words.documents)
         return allowed
 
     def _named(self) -> Mask:
-        """Return the rows that hold what is required and not what is excluded."""
+        """Return the rows with all required and no excluded clauses."""
         count = len(self.words.ids)
         allowed = np.ones(count, np.bool_)
         for forms in self._required:
@@ -234,14 +234,14 @@ class Bm25Scorer:
 
 @dataclass(frozen=True, slots=True)
 class SqliteLexical(Lexical):
-    """Ranks chunk ids by their terms; nothing is fetched."""
+    """Ranks chunk ids by their terms; chunks are not loaded."""
 
     view: OwnerView
     index: WordsIndex | None
     columns: GenerationCache[ChunkColumns]
-    #: Rows of documents that pass a filter.
+    #: The cached rows of documents that pass a filter.
     allowed: GenerationCache[Ids]
-    #: Terms of the tables with the number of their chunks, by their first letter.
+    #: Terms of the tables with the number of their chunks, by first letter.
     terms: GenerationCache[Mapping[str, int]]
 
     def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
@@ -262,7 +262,7 @@ class SqliteLexical(Lexical):
 
     @contextmanager
     def _words(self, query: Query = NOTHING, terms: Iterable[str] = ()) -> Iterator[TermSource]:
-        """Lend the words of what the owners have: those of the file, or of the tables at one moment.
+        """Lend the terms of the owners' chunks, from the words file, or from the tables at one moment.
 
         The tables are read for a query and terms together.
         """
@@ -281,7 +281,7 @@ class SqliteLexical(Lexical):
             if reads_on or query.excluded or query.prefixes or query.filter:
                 moments: list[AbstractContextManager[bool | None]] = [unmoved(connection)]
             else:
-                # What single statements read is of one moment if nothing changed meanwhile, which shows then.
+                # Single statements see the same moment if nothing changed meanwhile, which is checked afterwards.
                 moments = [nullcontext(), unmoved(connection)]
             for moment in moments:
                 with moment as is_fixed:
@@ -327,7 +327,7 @@ class SqliteLexical(Lexical):
                 return seen.vocabulary(start, shortest, longest, like)
             generation = self.view.generation(connection)
             columns = self.columns.get(owners, generation)
-            # Of a small index, all terms are read at once.
+            # In a small index, all terms are read at once.
             first = "" if columns and len(columns.ids) < SMALL else start[:1]
             known = self.terms.get((owners, first), generation)
             if known is None:

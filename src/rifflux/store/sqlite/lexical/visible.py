@@ -1,4 +1,4 @@
-"""What some owners see of the words file, and of the chunks that changed since it was made."""
+"""The part of the words file that some owners see, and the chunks changed since it was built."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rifflux.types import Clause, Ids, Scores
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
-#: So few runs of rows are cut out of the postings one by one.
+#: Up to this many runs of rows are cut from the postings individually.
 FEW_RUNS = 8
 
 _CHANGED = """
@@ -34,7 +34,7 @@ from json_each(:chunks) as wanted cross join chunk on chunk.id = wanted.value
 
 @dataclass(frozen=True, slots=True)
 class FreshChunk:
-    """A chunk whose words are not in the file: they are here, by field and by term."""
+    """A chunk whose words are not in the file: its words by field, and their counts by term."""
 
     owner: int
     id: int
@@ -45,7 +45,7 @@ class FreshChunk:
 
     @classmethod
     def of(cls, owner: int, id: int, document: int, length: int, texts: Sequence[str]) -> FreshChunk:
-        """Return a chunk of the words of its fields as they are stored."""
+        """Return a chunk from the stored terms of its fields."""
         skipped = len(Terms(owner).prefix)
         title, headings, body = ([word[skipped:] for word in words_of(text) if word] for text in texts)
         counts: dict[str, list[int]] = {}
@@ -56,7 +56,7 @@ class FreshChunk:
         return cls(owner, id, document, length, (title, headings, body), found)
 
     def holding(self, words: Sequence[str], *, prefix: bool) -> tuple[int, int, int]:
-        """Return how often each field holds a phrase, or one whose last word begins so."""
+        """Return how often each field contains a phrase, or one whose last word is a prefix."""
         if len(words) == 1 and not prefix:
             return self.counts.get(words[0], (0, 0, 0))
         whole = words[:-1] if prefix else words
@@ -67,7 +67,7 @@ class FreshChunk:
 
 
 def _times(words: Sequence[str], phrase: Sequence[str], *, prefix: bool) -> int:
-    """Return how often a phrase stands among words."""
+    """Return how often a phrase occurs in a sequence of words."""
     *whole, last = phrase
     size = len(whole)
     return sum(
@@ -79,14 +79,14 @@ def _times(words: Sequence[str], phrase: Sequence[str], *, prefix: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FreshChunks:
-    """The chunks that changed since a words file was made, up to an entry of the log; None for one that is gone."""
+    """The chunks changed since a words file was built, up to an entry of the log; None for removed ones."""
 
     seen: int
     version: int = 0
     chunks: Mapping[int, FreshChunk | None] = field(default_factory=dict)
 
     def followed(self, connection: apsw.Connection, changed: Sequence[int], latest: int) -> FreshChunks:
-        """Return what there is after further changes. Raises `Unfit` if the words of one are unknown."""
+        """Return the changed chunks after further changes. Raises `Unfit` if the words of one are unknown."""
         if not changed:
             return FreshChunks(latest, self.version, self.chunks)
         chunks: dict[int, FreshChunk | None] = {**self.chunks, **dict.fromkeys(changed)}
@@ -99,7 +99,7 @@ class FreshChunks:
 
 
 class MatchCache:
-    """Remembers the rows of terms and phrases for all threads, until `MOST_ROWS` rows are remembered."""
+    """A cache of the rows of terms and phrases for all threads, up to `MOST_ROWS` rows."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[Clause, bool], Matches] = {}
@@ -107,11 +107,11 @@ class MatchCache:
         self._lock = threading.Lock()
 
     def get(self, key: tuple[Clause, bool]) -> Matches | None:
-        """Return what is remembered of a term or phrase."""
+        """Return the cached rows of a term or phrase, or None."""
         return self._found.get(key)
 
     def put(self, key: tuple[Clause, bool], matches: Matches) -> Matches:
-        """Remember the rows of a term or phrase, and return them; forget all others if they are too many."""
+        """Cache the rows of a term or phrase, and return them; drop all others if they are too many."""
         with self._lock:
             if self._rows > MOST_ROWS:
                 self._found = {}
@@ -123,9 +123,9 @@ class MatchCache:
 
 @dataclass(frozen=True)
 class VisibleWords:
-    """What some owners see: rows of the file in order, one run after another, then the chunks that changed.
+    """The rows that some owners see: runs of the file's rows, one after another, then the changed chunks.
 
-    `runs` says which rows of the file, `hidden` which of them count no more.
+    `runs` are the file's rows, `hidden` those of them that no longer count.
     """
 
     file: WordsFile
@@ -137,7 +137,7 @@ class VisibleWords:
 
     @classmethod
     def of(cls, file: WordsFile, fresh: FreshChunks, owners: Sequence[int]) -> VisibleWords:
-        """Return what owners see."""
+        """Return what owners see of a file and of changed chunks."""
         runs: list[slice] = []
         for run in sorted((file.of(owner) for owner in owners), key=lambda each: each.start):
             if run.start == run.stop:
@@ -154,7 +154,7 @@ class VisibleWords:
 
     @property
     def nbytes(self) -> int:
-        """Return about what it takes in memory."""
+        """Return its approximate memory."""
         return 32 * len(self.ids) if len(self.runs) > 1 or self.fresh else 8 * len(self.ids)
 
     @cached_property
@@ -171,7 +171,7 @@ class VisibleWords:
 
     @cached_property
     def _places(self) -> Array:
-        """Return for each row of the file the row here, -1 for one that is not seen."""
+        """Return for each row of the file its row here, or -1 for an invisible one."""
         places = np.full(len(self.file), -1, np.int32)
         begun = 0
         for run in self.runs:
@@ -181,7 +181,7 @@ class VisibleWords:
         return places
 
     def _column(self, stored: Array, fresh: Sequence[int]) -> Array:
-        """Return a column of the file for the rows here, with that of the chunks that changed."""
+        """Return a column of the file for the rows here, followed by that of the changed chunks."""
         parts = [stored[run] for run in self.runs]
         if fresh:
             parts.append(np.array(fresh, stored.dtype))
@@ -220,7 +220,7 @@ class VisibleWords:
         return known
 
     def rows_of_ids(self, ids: Ids) -> Ids:
-        """Return the row of each public id; -1 for one that is not seen."""
+        """Return the row of each public id, or -1 for an invisible one."""
         rows = self.file.rows_of_ids(ids)
         rows = np.where(rows >= 0, self._seen(rows), -1)
         if self._is_hidden is not None:
@@ -231,7 +231,7 @@ class VisibleWords:
         return rows.astype(np.int64)
 
     def _seen(self, rows: Array) -> Array:
-        """Return the rows here of rows of the file, -1 for those that are not seen."""
+        """Return the rows here of rows of the file, or -1 for invisible ones."""
         if len(self.runs) == 1:
             (run,) = self.runs
             return np.where((rows >= run.start) & (rows < run.stop), rows - run.start, -1)
@@ -240,7 +240,7 @@ class VisibleWords:
         return self._places[rows]
 
     def matches(self, clause: Clause, *, prefix: bool = False) -> Matches:
-        """Return the rows that hold a phrase of adjacent terms, or a term that begins so."""
+        """Return the rows that contain a phrase of adjacent terms, or a term with a prefix."""
         key = clause, prefix
         known = self._known.get(key)
         if known is None:
@@ -268,7 +268,7 @@ class VisibleWords:
         return joined([found, more])
 
     def _of_term(self, number: int) -> Matches:
-        """Return the rows of the file that hold a term."""
+        """Return the rows of the file that contain a term."""
         postings = self.file.postings(number)
         if len(self.runs) > FEW_RUNS:
             return self._visible(postings)
@@ -286,7 +286,7 @@ class VisibleWords:
         return self._without_hidden(joined(parts))
 
     def _visible(self, postings: slice) -> Matches:
-        """Return those postings whose rows are seen, in the order of the postings."""
+        """Return the postings whose rows are visible, in order."""
         rows = self._seen(self.file.rows[postings])
         file = self.file
         every = Matches(rows, file.counts[postings], file.titles[postings], file.headings[postings])
@@ -298,7 +298,7 @@ class VisibleWords:
         return found.at(~self._is_hidden[found.rows])
 
     def _begun(self, start: str) -> Matches:
-        """Return the rows of the file with words that begin so."""
+        """Return the rows of the file with words that have a prefix."""
         numbers = self.file.beginning(start)
         postings = slice(int(self.file.starts[numbers.start]), int(self.file.starts[numbers.stop]))
         found = self._visible(postings)
@@ -307,7 +307,7 @@ class VisibleWords:
         return Matches(rows, *(np.bincount(places, each, len(rows)).astype(np.int64) for each in columns))
 
     def _of_phrase(self, words: Sequence[str], *, prefix: bool) -> Matches:
-        """Return the rows of the file that hold words next to each other, of which the last may only begin so."""
+        """Return the rows of the file that contain adjacent words, the last of which may be a prefix."""
         *whole, last = words
         numbers = [[self.file.number(word)] for word in whole]
         if prefix:
@@ -337,12 +337,12 @@ class VisibleWords:
         return Matches(self._seen(holding), counts, titles, headings)
 
     def _occurrences(self, number: int, stored: Ids) -> Array:
-        """Return where those of some rows of the file that hold a term hold it."""
+        """Return the occurrences of a term in some rows of the file."""
         held = np.isin(stored, self.file.rows[self.file.postings(number)])
         return self.file.occurrences(number, stored[held])
 
     def _stored(self, rows: Array) -> Ids:
-        """Return the rows of the file that rows here stand for."""
+        """Return the rows of the file for rows here."""
         stored = rows.astype(np.int64)
         begun = 0
         for run in self.runs:
@@ -354,7 +354,7 @@ class VisibleWords:
     def vocabulary(
         self, start: str, shortest: int, longest: int, like: Callable[[str], bool] | None = None
     ) -> dict[str, int]:
-        """Count the chunks of each term, as `Lexical.vocabulary` does; terms of other chunks are left out."""
+        """Return the chunk counts of terms as `Lexical.vocabulary` does, without terms of invisible chunks."""
         counts = {}
         for term, number in self.file.terms(start, shortest, longest):
             if (like is None or like(term)) and (count := len(self._of_term(number).rows)):
@@ -365,7 +365,7 @@ class VisibleWords:
         return counts
 
     def _fresh_terms(self, start: str) -> Iterator[str]:
-        """Yield the terms that begin so of each chunk that changed."""
+        """Yield the terms with a prefix of each changed chunk."""
         for each in self.fresh:
             for term in each.counts:
                 if term.startswith(start):
@@ -373,7 +373,7 @@ class VisibleWords:
 
 
 def _union(arrays: Sequence[Array]) -> Array:
-    """Return the numbers of ascending arrays that have none in common, ascending."""
+    """Return the ascending union of disjoint ascending arrays."""
     if len(arrays) == 1:
         return arrays[0]
     return np.unique(np.concatenate(arrays)) if arrays else np.empty(0, np.int64)

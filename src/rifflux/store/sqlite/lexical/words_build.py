@@ -1,4 +1,4 @@
-"""Making the words file: from the full-text tables, or from the file before and what changed since."""
+"""Building of the words file: from the full-text tables, or from the previous file and later changes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from rifflux.store.sqlite.connection.tables import TERM_TABLES
 from rifflux.store.sqlite.lexical.words_file import WordsFile, encoded, smallest
 from rifflux.store.sqlite.query import Terms, words_of
 
-#: Terms that are read at a time.
+#: The number of terms read at a time.
 BATCH = 4096
 
-# One number for each place where a term stands: they sort as the chunks, their fields and the places in these do.
+# One number for each occurrence of a term: they sort by chunk, field and position.
 _PLACES = """
 select term, group_concat(
     (doc << 28) | ((case col when 'title' then 0 when 'headings' then 1 else 2 end) << 26) | "offset"
@@ -41,7 +41,7 @@ Array = NDArray[Any]
 
 @dataclass(slots=True)
 class _Postings:
-    """Postings as they are found: of a term by its number, in a chunk, with places by field."""
+    """Postings as they are found: a term's number and a chunk, with counts by field and positions."""
 
     terms: dict[str, int] = field(default_factory=dict)
     numbers: list[Array] = field(default_factory=list)
@@ -52,7 +52,7 @@ class _Postings:
     places: list[Array] = field(default_factory=list)
 
     def add(self, numbers: Array, occurrences: Array) -> None:
-        """Add the occurrences of terms, sorted by term and then as numbers."""
+        """Add the occurrences of terms, sorted by term and then numerically."""
         if not len(numbers):
             return
         chunks = occurrences >> _DOC
@@ -67,7 +67,7 @@ class _Postings:
 
 
 def from_tables(connection: apsw.Connection) -> dict[str, Array]:
-    """Return the sections of a file of all that the full-text tables hold."""
+    """Return the sections of a file with the content of the full-text tables."""
     found = _Postings()
     for table in TERM_TABLES:
         listed = connection.execute(_PLACES.format(table=table))
@@ -77,13 +77,13 @@ def from_tables(connection: apsw.Connection) -> dict[str, Array]:
             occurrences = np.fromstring(",".join(each for _, each in some), np.int64, sep=",")
             many = [each.count(",") + 1 for _, each in some]
             numbers = np.repeat([found.terms.setdefault(term, len(found.terms)) for term in plain], many)
-            # The places of a term come as they are stored, but two owners' terms may be the same.
+            # The occurrences of a term come as stored, but two owners' terms may be the same.
             found.add(numbers, occurrences)
     return _sections(connection, found)
 
 
 def from_former(connection: apsw.Connection, former: WordsFile, changed: Sequence[int]) -> dict[str, Array]:
-    """Return the sections of a file that follows a former one. Raises `Unfit` if the words of a change are unknown."""
+    """Return the sections of an updated file. Raises `Unfit` if a changed chunk's words are unknown."""
     found = _Postings()
     spellings = [former.spelling(number).decode("utf-8", "surrogatepass") for number in range(len(former.ends))]
     found.terms = {term: number for number, term in enumerate(spellings)}
@@ -102,7 +102,7 @@ def from_former(connection: apsw.Connection, former: WordsFile, changed: Sequenc
 
 
 def _add_fresh(connection: apsw.Connection, found: _Postings, changed: Sequence[int]) -> None:
-    """Add the words of the chunks that changed and are still there."""
+    """Add the words of changed chunks that still exist."""
     numbers: list[int] = []
     occurrences: list[int] = []
     for chunk, owner, *fields in connection.execute(_FRESH, {"chunks": json.dumps(changed)}):
@@ -119,7 +119,7 @@ def _add_fresh(connection: apsw.Connection, found: _Postings, changed: Sequence[
 
 
 def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]:
-    """Return the sections of a file that holds what was found."""
+    """Return the sections of a file with the given postings."""
     kinds = [(name, "<i8") for name in ("owner", "chunk", "id", "document", "length")]
     chunks = np.fromiter(connection.execute(_CHUNKS), np.dtype(kinds))
     held = _joined(found.chunks)
@@ -127,7 +127,7 @@ def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]
     row_of[chunks["chunk"]] = np.arange(len(chunks))
     rows = row_of[held]
     numbers = _joined(found.numbers)
-    # What the tables hold of no chunk is damage that a check reports.
+    # Terms in the tables without a chunk are damage that a check reports.
     there = rows >= 0
     present = np.zeros(len(found.terms), np.bool_)
     present[numbers[there]] = True
@@ -170,7 +170,7 @@ def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]
 
 
 def _moved(places: Array, counts: Array, order: Array) -> Array:
-    """Return the places of postings in another order."""
+    """Return the positions of postings in another order."""
     firsts = np.cumsum(counts, dtype=np.int64) - counts
     wanted = counts[order].astype(np.int64)
     within = np.arange(int(wanted.sum())) - np.repeat(np.cumsum(wanted) - wanted, wanted)

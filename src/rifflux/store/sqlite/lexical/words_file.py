@@ -1,11 +1,11 @@
-"""The words of everybody's chunks in one file next to the database, mapped into memory and not read.
+"""The words of all owners' chunks in one memory-mapped file beside the database.
 
-A term has one list of postings, whoever holds it: the rows that hold it, sorted by owner and chunk, with its places in
-all fields, in the title and in the headings, and where in each field these are. What an owner has of it is a part of
-that list. FTS5 would count the chunks of all owners, and knows the length of no chunk without reading it.
+A term has one list of postings for all owners: the rows that contain it, sorted by owner and chunk, with its counts in
+all fields, in the title and in the headings, and its positions in each field. An owner's postings are a part of that
+list. FTS5 would count the chunks of all owners, and cannot tell a chunk's length without reading it.
 
-The file is a stamp (see `derived`) and sections, each an array of the smallest type that holds it. All of it is
-verified when it is opened: a flipped bit would be a wrong answer.
+The file is a stamp (see `derived`) and sections, each an array of the smallest suitable type. All of it is verified
+when it is opened: a flipped bit would give a wrong answer.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class WordsFile:
-    """A mapped file. Row `r` is chunk `chunks[r]`; the postings of term `t` are those from `starts[t]` on.
+    """A mapped file. Row `r` is chunk `chunks[r]`; the postings of term `t` start at `starts[t]`.
 
-    Posting `p` is of row `rows[p]`, which holds the term at `counts[p]` places, those in the title first, then those in
-    the headings. The places of term `t` begin at `places[place_starts[t]]`, posting after posting.
+    Posting `p` is of row `rows[p]`, which contains the term at `counts[p]` positions, first those in the title, then
+    those in the headings. The positions of term `t` start at `places[place_starts[t]]`, posting by posting.
     """
 
     stamp: StateStamp
@@ -57,12 +57,12 @@ class WordsFile:
     titles: Array
     headings: Array
     places: Array
-    #: The terms that begin alike, by their lengths.
+    #: The terms with a given prefix, by length.
     _begun: dict[str, dict[int, list[tuple[str, int]]]] = field(default_factory=dict, init=False)
 
     @classmethod
     def open(cls, path: Path, expected: Current) -> WordsFile:
-        """Map a file; raises `Unfit` where it is not the one that is expected, or damaged."""
+        """Map a file. Raises `Unfit` if it is not the expected one, or damaged."""
         try:
             with path.open("rb") as file:
                 stamp = StateStamp.decoded(file.read(STAMP_BYTES))
@@ -99,7 +99,7 @@ class WordsFile:
         return slice(int(self.owners[place, 1]), int(end))
 
     def number(self, term: str) -> int:
-        """Return the number of a term, -1 if nobody holds it."""
+        """Return the number of a term, or -1 if no chunk contains it."""
         wanted = encoded(term)
         place = self._place(wanted)
         if place == len(self.ends) or self.spelling(place) != wanted:
@@ -107,12 +107,12 @@ class WordsFile:
         return place
 
     def beginning(self, start: str) -> slice:
-        """Return the numbers of the terms that begin so, whoever holds them."""
+        """Return the numbers of all owners' terms with a prefix."""
         # No byte of a term in UTF-8 is as high.
         return slice(self._place(encoded(start)), self._place(encoded(start) + b"\xff"))
 
     def terms(self, start: str, shortest: int, longest: int) -> Iterator[tuple[str, int]]:
-        """Yield the terms of so many characters that begin so, whoever holds them, each with its number."""
+        """Yield all owners' terms with a prefix and a range of lengths, with their numbers."""
         by_length = self._begun.get(start)
         if by_length is None:
             by_length = self._begun[start] = {}
@@ -124,7 +124,7 @@ class WordsFile:
             yield from by_length.get(length, ())
 
     def postings(self, number: int) -> slice:
-        """Return where the postings of a term are."""
+        """Return the slice of a term's postings."""
         return slice(int(self.starts[number]), int(self.starts[number + 1]))
 
     def spelling(self, number: int) -> bytes:
@@ -136,7 +136,7 @@ class WordsFile:
         return bisect_left(range(len(self.ends)), wanted, key=self.spelling)
 
     def occurrences(self, number: int, rows: Ids) -> Array:
-        """Return where some rows, ascending, hold a term, as one ascending number each: row, field and place."""
+        """Return the ascending occurrences of a term in ascending rows, each as one number: row, field, position."""
         postings = self.postings(number)
         known = self.rows[postings]
         counts = self.counts[postings].astype(np.int64)
@@ -152,15 +152,15 @@ class WordsFile:
         return found
 
     def rows_of_ids(self, ids: Ids) -> Ids:
-        """Return the row of each public id; -1 for one that has none."""
+        """Return the row of each public id, or -1."""
         return places_of(ids, self.ids, self.by_id)
 
     def rows_of_chunks(self, chunks: Ids) -> Ids:
-        """Return the row of each chunk; -1 for one that has none."""
+        """Return the row of each chunk, or -1."""
         return places_of(chunks, self.chunks, self.by_chunk)
 
 
-#: Where the field and the row begin in the number of an occurrence.
+#: The bit positions of the field and the row in the number of an occurrence.
 _FIELD = 26
 _ROW = 28
 
@@ -176,12 +176,12 @@ def encoded(term: str) -> bytes:
 
 
 def smallest(array: Array) -> Array:
-    """Return whole numbers, none below zero, in the smallest type that holds them."""
+    """Return non-negative integers in the smallest type that fits them."""
     return array.astype(np.min_scalar_type(int(array.max(initial=0))).newbyteorder("<"))
 
 
 def write(path: Path, stamp: StateStamp, sections: Mapping[str, Array]) -> None:
-    """Write the sections of a file."""
+    """Write a file with the given sections."""
     start = STAMP_BYTES
     with open(path, "wb", opener=private) as file:
         for array in sections.values():

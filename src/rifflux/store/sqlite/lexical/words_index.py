@@ -1,4 +1,4 @@
-"""The words file of a database as this process has it mapped, with what changed since, made again in the background."""
+"""The words file of a database as mapped by this process, with later changes; rebuilt in the background."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from rifflux.store.sqlite.lexical.visible import FreshChunks, VisibleWords
     from rifflux.store.sqlite.lexical.words_file import WordsFile
 
-#: From so many chunks on the file is made without being asked for.
+#: The minimum number of chunks for building the file automatically.
 LEAST = 512
-#: Changed chunks whose words are read one by one before the file is made again: so many, and this share of all chunks.
+#: The number of changed chunks read individually before the file is rebuilt: a base, and a share of all chunks.
 FEW_FRESH = 256
 FEW_SHARE = 1 / 1000
-#: Where more chunks changed, the full-text tables answer.
+#: With more changed chunks, the full-text tables answer.
 MOST_FRESH = 2000
 #: A log of more than this share of all chunks is not followed: reading the tables again is faster.
 MOST_FOLLOWED = 0.5
-#: What is kept in memory of what some owners see, in bytes.
+#: The maximum memory for cached views of owners, in bytes.
 MOST_SEEN = 128 << 20
 
 _HIGHEST = "select coalesce(max(id), 0) from chunk"
@@ -37,20 +37,20 @@ select count(*) from (
     and seq > (select covered from derived where name = :name) limit :most
 )"""
 
-#: Reads the rows of a statement on a connection, or gives what it read before if nothing changed.
+#: Reads the rows of a statement on a connection, cached while nothing changes.
 Known = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """A mapped file with what changed since."""
+    """A mapped file with the changes since it was built."""
 
     file: WordsFile
     fresh: FreshChunks
 
 
 class WordsIndex(DerivedFile):
-    """Maps the words of the database at `location` on first use, follows its changes, and has them written in time."""
+    """Maps the words of the database at `location` on first use, follows its changes, and rebuilds it in time."""
 
     title = "the words file"
 
@@ -61,7 +61,7 @@ class WordsIndex(DerivedFile):
         self._seen: GenerationCache[VisibleWords] = GenerationCache(MOST_SEEN)
 
     def visible(self, connection: apsw.Connection, owners: tuple[int, ...]) -> VisibleWords | None:
-        """Return what owners see of the words; None where there are none, or they cover far too little."""
+        """Return the words that owners see; None if there are none, or if they cover far too little."""
         if connection.in_transaction:
             return None
         rows = self._known(connection, CURRENT, name=WORDS)
@@ -85,7 +85,7 @@ class WordsIndex(DerivedFile):
         return seen
 
     def _followed(self, connection: apsw.Connection) -> _Snapshot | None:
-        """Return the snapshot of this moment, made from the former one where the file is still the same."""
+        """Return the current snapshot, derived from the former one if the file is unchanged."""
         from rifflux.store.sqlite.lexical.visible import FreshChunks
         from rifflux.store.sqlite.lexical.words_file import WordsFile
 
@@ -123,7 +123,7 @@ class WordsIndex(DerivedFile):
         return known is not None or self._known(connection, _HIGHEST)[0][0] >= LEAST
 
     def erased(self, owners: Collection[int], *, documents: bool) -> None:
-        """Keep nothing of owners of whom all was deleted."""
+        """Delete data of owners whose content was deleted."""
         if documents:
             self._open = None
             self._seen = GenerationCache(MOST_SEEN)
@@ -145,7 +145,7 @@ class WordsIndex(DerivedFile):
         return done
 
     def _rebuild(self, connection: apsw.Connection, former: WordsFile | None) -> bool:
-        """Write the file again: what changed since the former one, or all of it."""
+        """Rebuild the file: from the former one and the changes since, or from the tables."""
         from rifflux.store.sqlite.lexical.words_build import from_former, from_tables
         from rifflux.store.sqlite.lexical.words_file import FORMAT, write
 
@@ -159,7 +159,7 @@ class WordsIndex(DerivedFile):
         return rebuild(connection, self.place, WORDS, FORMAT, make)
 
     def _former(self, connection: apsw.Connection, known: Current | None) -> WordsFile | None:
-        """Return the file that the log leads on from; None if it is better made of the tables."""
+        """Return the file that the log continues; None if rebuilding from the tables is better."""
         from rifflux.store.sqlite.lexical.words_file import WordsFile
 
         if known is None or not known.token or known.token == self._refused:
@@ -173,7 +173,7 @@ class WordsIndex(DerivedFile):
             return None
 
     def _changed_since(self, connection: apsw.Connection, former: WordsFile) -> list[int]:
-        """Return the chunks that changed since a file was made. Raises `Unfit` if another was made meanwhile."""
+        """Return the chunks changed since a file was built. Raises `Unfit` if another was built meanwhile."""
         known = current(connection, WORDS)
         if known is None or known.token != former.stamp.token:
             raise Unfit("another file was made meanwhile")
@@ -186,5 +186,5 @@ class WordsIndex(DerivedFile):
 
 
 def _few(chunks: int) -> int:
-    """Return how many changed chunks are read one by one."""
+    """Return the number of changed chunks that are read individually."""
     return min(FEW_FRESH + int(FEW_SHARE * chunks), MOST_FRESH)

@@ -1,1 +1,1 @@
-"""Check, repair, salvage, back up and erase."""
+"""Checking, repairing, salvaging, backing up and restoring."""

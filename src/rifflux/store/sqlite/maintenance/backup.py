@@ -1,4 +1,4 @@
-"""Copying a live index: the state of one moment, while others go on reading and writing."""
+"""Copying of a live index: a snapshot, while others read and write."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from rifflux.store.sqlite.connection.connect import copy_of_pages, differs, tran
 from rifflux.types import Progress
 from rifflux.types.temporary import partial, sweep
 
-#: Pages copied between two tellings of progress.
+#: The number of pages copied between progress reports.
 STEP = 1_000
 
 
 def backup(source: apsw.Connection, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
-    """Copy the database behind a connection to `target`, which appears there only when it is whole and was checked.
+    """Copy the database of a connection to `target`, which appears when the copy is complete and checked.
 
-    The connection must be nobody else's meanwhile. The copy is one file, without a log. Raises `InvalidArgument` where
-    something is at the target that `force` does not allow to be replaced, and `UnusableIndex` if it cannot be written.
+    The connection must not be used by others meanwhile. The copy is one file, without a log. Raises `InvalidArgument`
+    for an existing target unless `force`, and `UnusableIndex` if it cannot be written.
     """
     target = target.expanduser()
     _check_target(Path(source.filename) if source.filename else None, target, force=force)
@@ -62,9 +62,9 @@ def _check_target(source: Path | None, target: Path, *, force: bool) -> None:
 
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """Make a new file next to the target that is gone after the block if it was not renamed.
+    """Create a new file beside the target that is deleted after the block unless it was renamed.
 
-    What killed processes left of such files is removed.
+    Such files left by killed processes are removed.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     sweep(target.parent, f"{target.name}.")
@@ -79,7 +79,7 @@ def new_file(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def _one_moment(source: apsw.Connection) -> Iterator[None]:
-    """See the database as it is now until the block ends: what others commit meanwhile would start the copy again."""
+    """Hold a snapshot of the database until the block ends: other commits would restart the copy."""
     source.execute("begin")
     try:
         source.execute("select count(*) from sqlite_master").fetchall()

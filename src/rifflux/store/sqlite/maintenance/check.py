@@ -1,4 +1,4 @@
-"""What can be wrong with an index file, found by looking."""
+"""Detection of problems in an index file."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from rifflux.store.sqlite.maintenance.faults import FAULTS, orphans
 from rifflux.store.sqlite.maintenance.pages import DatabasePages
 from rifflux.types import Vectors
 
-#: The tables of the word index, each with the condition on the chunks that it holds.
+#: The tables of the word index, each with the condition on the chunks that it contains.
 WORDS = {"chunk_terms": "owner = 0", "owned_terms": "owner <> 0"}
-#: What the engine's own check finds in an index of a table: `reindex` rebuilds it.
+#: SQLite's messages about indexes of tables, which `reindex` rebuilds.
 INDEXES = (" missing from index ", "wrong # of entries in index", "non-unique entry in index")
-#: Rows that are read at a time.
+#: The number of rows read at a time.
 BATCH = 2048
 
 _STRAY_TERMS = "select id from {table}_docsize where id not in (select id from chunk where {owned})"
@@ -41,7 +41,7 @@ _VECTORS = """
 select vector.id, vector.data, chunk.text, model.dimension
 from vector join chunk on chunk.id = vector.chunk join model on model.id = vector.model
 where vector.id > :after and length(vector.data) = 4 * model.dimension order by vector.id limit :batch"""
-# Where what is embedded is not made of these columns alone, in this order, only who made the chunk knows its hash.
+# If the embedded text is not made of these columns alone, in this order, only the chunk's creator can compute its hash.
 _CHUNKS = """
 select chunk.id, chunk.hash, document.title, chunk.headings, iif(chunk.span_end, chunk.text, ''),
     (select json_group_array(value) from tag where tag.document = document.id) as subjects
@@ -50,7 +50,7 @@ where chunk.id > :after and chunk.embedded is null
     and json_valid(chunk.headings)
     and (chunk.words is not null or json_array_length(subjects) < 2)
 order by chunk.id limit :batch"""
-# Chunks of a document are numbered from 0; the last one's loss cannot be seen. Of a file it may be right to have none.
+# Chunks of a document are numbered from 0; the loss of the last one cannot be detected. A file may rightly have none.
 _INCOMPLETE = """
 select owner.name, document.namespace, document.key, document.file, coalesce(file.size < 0, false) as waits
 from document join owner on owner.id = document.owner left join file on file.id = document.file
@@ -61,7 +61,7 @@ order by document.id"""
 
 
 def check(connection: apsw.Connection, location: str, analysis: Analysis | None) -> list[Problem]:
-    """Return every problem of the database, the gravest first; without `analysis`, texts are believed."""
+    """Return all problems of the database, most severe first; without `analysis`, texts are not verified."""
     problems = list(_unreadable(connection))
     if problems:
         return problems
@@ -72,7 +72,7 @@ def check(connection: apsw.Connection, location: str, analysis: Analysis | None)
 
 
 def _unreadable(connection: apsw.Connection) -> Iterator[Problem]:
-    """Yield what is wrong with the pages, and where text is none."""
+    """Yield problems of pages, and of text that is not UTF-8."""
     if count := len(damaged_pages(connection)):
         pages = "page differs from its checksum" if count == 1 else "pages differ from their checksums"
         yield Problem(f"the database is damaged: {count} {pages}", Cure.SALVAGE, unreadable=True)
@@ -97,7 +97,7 @@ def damaged_pages(connection: apsw.Connection) -> frozenset[int]:
 
 @contextmanager
 def _one_state(connection: apsw.Connection) -> Iterator[None]:
-    """Keep the log from being moved into the file while this is read without the engine."""
+    """Prevent the log from being moved into the file while this is read without the engine."""
     begun = not connection.in_transaction
     if begun:
         connection.execute("begin")
@@ -140,7 +140,7 @@ def _counted(rows: Iterable[object], what: str) -> Iterator[Problem]:
 
 
 def damage(connection: apsw.Connection) -> list[tuple[str, Cure]]:
-    """Return what SQLite finds wrong with pages, rows, indexes and the word index, each with its cure."""
+    """Return problems that SQLite finds in pages, rows, indexes and the word index, each with its cure."""
     lines: list[Any] = connection.execute("pragma integrity_check(20)").fetchall()
     return [(line, Cure.REPAIR if _can_be_made_anew(line) else Cure.SALVAGE) for (line,) in lines if line != "ok"]
 
@@ -150,17 +150,17 @@ def _can_be_made_anew(line: str) -> bool:
 
 
 def damaged_words(found: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the tables of the word index that `damage` speaks of."""
+    """Return the tables of the word index mentioned in results of `damage`."""
     return [table for table in WORDS if any("fts5" in line.lower() and table in line for line, _ in found)]
 
 
 def stray_terms(connection: apsw.Connection) -> list[tuple[str, int]]:
-    """Return the entries of the word index that belong to no chunk of theirs, by table and row."""
+    """Return entries of the word index without a chunk, by table and row."""
     return _terms(connection, _STRAY_TERMS)
 
 
 def missing_terms(connection: apsw.Connection) -> list[tuple[str, int]]:
-    """Return the chunks that the word index lacks, by table and row."""
+    """Return chunks missing from the word index, by table and row."""
     return _terms(connection, _MISSING_TERMS)
 
 
@@ -173,13 +173,13 @@ def _terms(connection: apsw.Connection, question: str) -> list[tuple[str, int]]:
 
 
 def revised(connection: apsw.Connection, analysis: Analysis) -> bool:
-    """Return whether the terms were made by another revision of the analyzer."""
+    """Return True if the terms were made by another revision of the analyzer."""
     made: Any = connection.execute(_REVISION, (REVISION,)).get
     return int(made or 1) != analysis.revision
 
 
 def changed_chunks(connection: apsw.Connection, analysis: Analysis) -> Iterator[tuple[int, int]]:
-    """Yield the chunks whose hash is not that of their text, with the hash that it would be."""
+    """Yield the chunks whose hash does not match their text, with the matching hash."""
     for id, hash, title, headings, text, subjects in _batches(connection, _CHUNKS):
         made = analysis.hash(StoredChunk(title, _list(headings), text, _list(subjects)))
         if made != hash:
@@ -187,7 +187,7 @@ def changed_chunks(connection: apsw.Connection, analysis: Analysis) -> Iterator[
 
 
 def strange_vectors(connection: apsw.Connection) -> Iterator[int]:
-    """Yield vectors that are not of unit length; one of length zero is right for a text without any letter."""
+    """Yield vectors that are not of unit length; length zero is valid for a text without letters."""
     for id, data, text, _dimension in _batches(connection, _VECTORS):
         length = _length(np.frombuffer(data, np.float32))
         if not 0.99 < length < 1.01 and not (length == 0 and not any(each.isalnum() for each in text)):
@@ -200,7 +200,7 @@ def _length(vector: Vectors) -> float:
 
 
 def incomplete(connection: apsw.Connection) -> list[tuple[str, str, str, int | None, bool]]:
-    """Return documents with a gap in their chunks: owner, namespace, key, row of their file, is it read again."""
+    """Return documents with a gap in their chunks: owner, namespace, key, row of the file, and if it is read again."""
     rows: list[Any] = connection.execute(_INCOMPLETE).fetchall()
     return rows
 
@@ -215,7 +215,7 @@ def _unembedded(connection: apsw.Connection, analysis: Analysis | None) -> Itera
 
 
 def _batches(connection: apsw.Connection, statement: str) -> Iterator[Any]:
-    """Yield rows by growing id, some at a time, so that no read transaction lasts long."""
+    """Yield rows by ascending id, in batches, so that no read transaction lasts long."""
     after = 0
     while rows := connection.execute(statement, {"after": after, "batch": BATCH}).fetchall():
         yield from rows

@@ -1,4 +1,4 @@
-"""Extracting collections of an index into a new one that holds them and nothing else, not even in unused bytes."""
+"""Extraction of collections into a new index that contains nothing else, not even in unused bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rifflux.store.sqlite.maintenance.check import WORDS
 from rifflux.types import Progress
 
 _OWNERS = "select id from owner where name in (select value from json_each(:names))"
-# In this order: documents outlive their files, and what hangs on owners goes before them.
+# In this order: documents outlive their files, and rows that depend on owners are deleted before them.
 _OTHERS = (
     "update document set file = null",
     "delete from document where owner not in (select value from json_each(:owners))",
@@ -33,7 +33,7 @@ _LICENSES = "select distinct namespace, licence from document"
 _LEAVE_OUT = "delete from document where namespace = ? and licence is ?"
 _ROOTS = "select distinct root from file where owner in (select value from json_each(:owners)) order by root"
 _RENAME = "update document set namespace = ? where namespace = ?"
-# What users did, what others read and what follows other files.
+# Users' data, others' permissions, and the state of derived files.
 _EMPTIED = (
     "file", "collection", "reader", "member", "user_group", "event", "token", "admin_log", "usage", "question",
     "answer", "document_use", "derived", "touched", "fresh_terms",
@@ -48,7 +48,7 @@ _COLLECTION = "insert into collection (owner, user, name, description, created_a
 _READER = f"insert into reader (who, collection) values ('{EVERYONE}', ?)"
 _MODEL = "update model set spec = ?"
 _NO_MODEL = "delete from model"
-# Makes one segment of all: others keep the terms of what was deleted.
+# Merges all segments into one: they retain the terms of deleted rows.
 _OPTIMIZE = "insert into {table} ({table}) values ('optimize')"
 
 
@@ -62,9 +62,9 @@ def extract(
     model: str | None,
     progress: Progress | None = None,
 ) -> int:
-    """Copy collections to a new index, where everyone may read them; returns how many documents were left out.
+    """Copy collections to a new index in which everyone may read them; return the number of documents left out.
 
-    See `Store.extract`. What is extracted from is copied whole first, next to the target, and that copy is gone after.
+    See `Store.extract`. The source is first copied as a whole beside the target; that copy is deleted afterwards.
     """
     with translated(str(target)), new_file(target) as whole:
         whole.unlink()
@@ -73,8 +73,8 @@ def extract(
             left_out = _keep(connection, collections, settings, may_leave, model)
             for table in WORDS:
                 connection.execute(_OPTIMIZE.format(table=table))
-            # A copy of what is used alone: what was deleted stays behind, in this file and its log. Those pages of it
-            # that were written before the first one have no checksum yet.
+            # A copy of the used pages only: deleted content stays behind, in this file and its log. Pages of the copy
+            # that were written before its first one have no checksum yet.
             with new_file(target) as used, new_file(target) as compact:
                 connection.execute("vacuum into ?", (str(used),))
                 with (
@@ -94,7 +94,7 @@ def _keep(
     may_leave: Callable[[str, str | None], bool],
     model: str | None,
 ) -> int:
-    """Delete all but some collections, and let everyone read them."""
+    """Delete all but some collections, and let everyone read them; return the number of documents left out."""
     with transaction(connection, "begin immediate"):
         names = json.dumps([each.owner for each in collections])
         owners = [id for (id,) in _rows(connection, _OWNERS, names=names)]
@@ -120,13 +120,13 @@ def _keep(
 
 
 def _rename(connection: apsw.Connection, roots: Sequence[str]) -> None:
-    """Give each folder a name that does not reveal its place; readers see only its last part anyway."""
+    """Rename each folder so that its path is not revealed; readers only see its last part anyway."""
     named: dict[str, str] = {}
     for root in roots:
         name = PurePath(root).name
         tries = (f"/{name}", *(f"/{number}/{name}" for number in range(2, len(named) + 3)))
         named[root] = next(each for each in tries if each not in named.values())
-    # By names that no folder has: one may be called now as another was.
+    # Through names that no folder has: a new name may equal another's former one.
     for number, root in enumerate(named):
         connection.execute(_RENAME, (f"\0{number}", root))
     for number, name in enumerate(named.values()):

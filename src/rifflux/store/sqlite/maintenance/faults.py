@@ -1,4 +1,4 @@
-"""What can be wrong with the rows of an index: how it is found, and what mends it without losing what is unique."""
+"""Faults in the rows of an index: how they are found, and mended without losing unique data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import apsw
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that statements find and mend. `count` gives a number, 0 if all is well; `done` is what was done."""
+    """A fault that statements find and mend. `count` selects their number; `done` describes the cure."""
 
     what: str
     count: str
@@ -22,16 +22,16 @@ _BAD_VECTORS = """
 select vector.id from vector left join chunk on chunk.id = vector.chunk left join model on model.id = vector.model
 where chunk.id is null or model.id is null or vector.hash <> chunk.hash or length(vector.data) <> 4 * model.dimension"""
 
-# All vectors of a model agree in their length, and only the model's row does not.
+# All vectors of a model agree in length, and only the model's row differs.
 _OTHER_DIMENSION = """(
     select min(length(data)) = max(length(data)) and max(length(data)) > 0 and max(length(data)) <> 4 * model.dimension
     from vector where vector.model = model.id
 )"""
 
-#: In the order of mending: what comes later may rely on what came before.
+#: In the order of mending: later faults may rely on earlier ones being mended.
 FAULTS = (
     Fault(
-        "the row of the owner without a name is missing",
+        "the row of the unnamed owner is missing",
         "select not exists (select 1 from owner where id = 0)",
         ("insert into owner (id, name) values (0, '')",),
         "made it anew",
@@ -158,7 +158,7 @@ _TABLES = "select name from sqlite_master where type = 'table' order by name"
 
 
 def orphans(connection: apsw.Connection) -> list[tuple[str, str]]:
-    """Return tables with rows whose parent is gone, each with the condition that finds them, but for those to keep."""
+    """Return tables with rows whose parent is missing, with the condition that selects them, except rows to keep."""
     found: list[tuple[str, str]] = []
     for (table,) in connection.execute(_TABLES).fetchall():
         if table in ("chunk", "document", "vector"):

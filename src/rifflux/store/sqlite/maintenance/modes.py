@@ -1,4 +1,4 @@
-"""Who else on this machine may read the files of an index, and leaving it as one that is only read."""
+"""File permissions of an index for other users, and sealing it as read-only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OTHERS = 0o007
 
 
 def exposure(location: str | Path) -> list[Problem]:
-    """Return the problem of files that any other user of this machine may read or change; groups are no others."""
+    """Return the problem of files that any other user of this machine can read or change; groups do not count."""
     names = [path.name for path in _exposed(location)]
     if not names:
         return []
@@ -27,7 +27,7 @@ def exposure(location: str | Path) -> list[Problem]:
 
 
 def close(location: str | Path) -> list[str]:
-    """Take the rights of others from files that are ours, and say so; what groups may do stays."""
+    """Remove the permissions of others from the caller's files, and report it; those of groups stay."""
     done = 0
     for path in _exposed(location):
         if path.stat().st_uid == os.getuid():
@@ -39,9 +39,9 @@ def close(location: str | Path) -> list[str]:
 
 
 def _exposed(location: str | Path) -> Iterator[Path]:
-    """Yield the files named after an index that others have a right to; locks hold nothing.
+    """Yield an index's files that others have permissions on, except locks, which are empty.
 
-    Windows has no such rights.
+    None on Windows, which has no such permissions.
     """
     path = Path(location).expanduser()
     if os.name == "nt" or not path.exists():
@@ -54,7 +54,7 @@ def _exposed(location: str | Path) -> Iterator[Path]:
 
 
 def seal(location: str | Path) -> None:
-    """Turn off the log of writes, and take away locks: nobody writes to the index any more."""
+    """Disable the write-ahead log, and delete locks: nobody writes to the index any more."""
     path = Path(location).expanduser()
     with translated(str(path)), closing(apsw.Connection(str(path))) as connection:
         connection.pragma("journal_mode", "delete")

@@ -1,7 +1,7 @@
-"""The pages of a database file, read without the engine: which are whole, and what rows lie on them.
+"""The pages of a database file, read without the engine: which are intact, and the rows on them.
 
-A page that follows from no other one can still be read, which the engine cannot do. See
-https://www.sqlite.org/fileformat2.html for what is read here, and https://sqlite.org/cksumvfs.html for the checksums.
+This reads pages that no other page refers to, which the engine cannot do. See https://www.sqlite.org/fileformat2.html
+for the format, and https://sqlite.org/cksumvfs.html for the checksums.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from numpy.typing import NDArray
 
 from rifflux.store.sqlite.connection.connect import RESERVED
 
-#: The size of an index's pages, and what of it is used.
+#: The size of an index's pages, and the used part of it.
 PAGE = 8192
 USABLE = PAGE - RESERVED
-#: Sorts of pages: inner pages and leaves, of indexes and tables without row numbers, and of tables.
+#: The types of pages: inner pages and leaves, of indexes and tables without row numbers, and of tables.
 INNER_INDEX, INNER_TABLE, LEAF_INDEX, LEAF_TABLE = 2, 5, 10, 13
 _HEADER = 100
-#: Where the header of the file names the first page of the list of free ones.
+#: The offset of the first free page's number in the file header.
 _FREE = 32
-#: Payloads up to these lengths lie on their page; of longer ones a part does, and the rest on pages of its own.
+#: Payloads up to these lengths are on their page; of longer ones only a part, and the rest on overflow pages.
 _MOST_OF_TABLE = USABLE - 35
 _MOST_OF_INDEX = (USABLE - 12) * 64 // 255 - 23
 _LEAST = (USABLE - 12) * 32 // 255 - 23
-#: Pages that are compared with their checksums at a time.
+#: The number of pages compared with their checksums at a time.
 _BATCH = 512
 _LOG_HEADER = 32
 _FRAME_HEADER = 24
@@ -41,11 +41,11 @@ Words = NDArray[np.uint32]
 
 
 class NoRow(Exception):
-    """What lies on a page makes no row."""
+    """Raised if data on a page is not a valid row."""
 
 
 class Row(NamedTuple):
-    """A row as it is stored: its number, None in a table without; its values; and whether its pages are whole."""
+    """A stored row: its number, None in a table without; its values; and whether its pages are intact."""
 
     number: int | None
     values: tuple[Any, ...]
@@ -54,7 +54,7 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class DatabasePages:
-    """A database file as it was read, with the pages of its log in their places; pages count from 1."""
+    """A database file as read, with the pages of its log in their places; pages count from 1."""
 
     data: bytes | mmap.mmap
     log: dict[int, bytes] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class DatabasePages:
 
     @classmethod
     def read(cls, path: Path) -> DatabasePages:
-        """Read a file and what was committed to its log."""
+        """Read a file and the committed pages of its log."""
         log = path.with_name(f"{path.name}-wal")
         with path.open("rb") as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
@@ -74,26 +74,26 @@ class DatabasePages:
         return max(len(self.data) // PAGE, max(self.log, default=0))
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         if isinstance(self.data, mmap.mmap):
             self.data.close()
 
     def page(self, number: int) -> bytes:
-        """Return a page. Raises `NoRow` if there is none of that number."""
+        """Return a page. Raises `NoRow` if there is none with that number."""
         found = self.log.get(number) or self.data[(number - 1) * PAGE : number * PAGE]
         if number < 1 or len(found) != PAGE:
             raise NoRow(f"there is no page {number}")
         return found
 
     def _damaged(self) -> Iterator[int]:
-        """Yield the pages that differ from their checksums; those in the log have none, but are of a whole log."""
+        """Yield the pages that differ from their checksums, except those in the log, which is verified itself."""
         free = self.free()
         present = len(self.data) // PAGE
         for start in range(0, present, _BATCH):
             end = min(start + _BATCH, present)
             words = np.frombuffer(self.data[start * PAGE : end * PAGE], "<u4").reshape(end - start, -1)
             wrong = np.any(_checksums(words[:, : USABLE // 4]) != words[:, USABLE // 4 :], axis=1)
-            # A page of zeros has the checksum of zeros. Only a free one may be empty.
+            # A page of zeros has a checksum of zeros. Only a free page may be empty.
             empty = ~np.any(words, axis=1)
             for number, bad, zeros in zip(range(start + 1, end + 1), wrong.tolist(), empty.tolist(), strict=True):
                 if number not in self.log and (bad or (zeros and number not in free)):
@@ -102,7 +102,7 @@ class DatabasePages:
             yield present + 1
 
     def free(self) -> set[int]:
-        """Return the pages that the list of free ones names, as far as it can be read."""
+        """Return the pages in the list of free ones, as far as it can be read."""
         found: set[int] = set()
         try:
             trunk = struct.unpack_from(">I", self.page(1), _FREE)[0]
@@ -116,14 +116,14 @@ class DatabasePages:
         return found
 
     def kind(self, number: int) -> int:
-        """Return the sort of a page; 0 where there is none."""
+        """Return the type of a page, or 0 if it does not exist."""
         try:
             return self.page(number)[_start(number)]
         except NoRow:
             return 0
 
     def children(self, number: int) -> list[int]:
-        """Return the pages that an inner page names, in their order."""
+        """Return the child pages of an inner page, in order."""
         page = self.page(number)
         start = _start(number)
         places = self._places(number, 12)
@@ -131,7 +131,7 @@ class DatabasePages:
         return [*below, struct.unpack_from(">I", page, start + 8)[0]]
 
     def _places(self, number: int, header: int) -> tuple[int, ...]:
-        """Return where the cells of a page begin."""
+        """Return the offsets of the cells of a page."""
         page = self.page(number)
         start = _start(number)
         count = struct.unpack_from(">H", page, start + 3)[0]
@@ -140,7 +140,7 @@ class DatabasePages:
         return struct.unpack_from(f">{count}H", page, start + header)
 
     def rows(self, number: int) -> Iterator[Row]:
-        """Yield the rows that lie on a page and can be read."""
+        """Yield the readable rows on a page."""
         kind = self.kind(number)
         try:
             places = self._places(number, 12 if kind in (INNER_INDEX, INNER_TABLE) else 8)
@@ -175,7 +175,7 @@ class DatabasePages:
         return Row(row, _values(payload), whole)
 
     def _overflow(self, number: int, length: int) -> tuple[bytes, bool]:
-        """Return what lies on pages of its own, and whether these are whole."""
+        """Return the content of overflow pages, and whether these are intact."""
         if length > len(self) * USABLE:
             raise NoRow("a row is longer than the file")
         parts = []
@@ -190,12 +190,12 @@ class DatabasePages:
 
 
 def _start(number: int) -> int:
-    """Return where the header of a page begins: on the first one behind that of the file."""
+    """Return the offset of a page's header, which on the first page follows the file header."""
     return _HEADER if number == 1 else 0
 
 
 def _local(length: int, *, table: bool) -> int:
-    """Return how much of a payload lies on its page."""
+    """Return the length of a payload's part on its page."""
     most = _MOST_OF_TABLE if table else _MOST_OF_INDEX
     if length <= most:
         return length
@@ -204,7 +204,7 @@ def _local(length: int, *, table: bool) -> int:
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
-    """Return a number of one to nine bytes, and where the next begins."""
+    """Return a number of one to nine bytes, and the offset after it."""
     value = 0
     for _ in range(8):
         byte = data[place]
@@ -233,12 +233,12 @@ def _values(payload: bytes) -> tuple[Any, ...]:
     return tuple(found)
 
 
-#: Whole numbers by their sort: how many bytes they take.
+#: The byte lengths of integers by type.
 _WIDTHS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
 def _value(payload: bytes, kind: int, place: int) -> tuple[Any, int]:
-    """Return a value of some sort, and where the next begins."""
+    """Return a value of a type, and the offset after it."""
     if kind in _WIDTHS:
         end = place + _WIDTHS[kind]
         return int.from_bytes(payload[place:end], "big", signed=True), end
@@ -260,9 +260,9 @@ def _value(payload: bytes, kind: int, place: int) -> tuple[Any, int]:
 
 @lru_cache
 def _powers(pairs: int) -> tuple[Words, Words, Words, Words]:
-    """Return by which each word of so many pairs counts in the two sums, from the first pair on.
+    """Return the factors of each word of `pairs` pairs in the two sums, from the first pair on.
 
-    A pair (a, b) makes of the sums (s, t): s + a + t and t + b + that. Each later pair does so again.
+    A pair (a, b) turns the sums (s, t) into (s + a + t, t + b + s + a + t), and each later pair does so again.
     """
     rows = np.empty((pairs, 4), np.uint64)
     p, q, r = 1, 0, 1
@@ -284,7 +284,7 @@ def _checksums(words: Words) -> Words:
 
 
 def _committed(log: bytes) -> dict[int, bytes]:
-    """Return the pages of a log up to the last commit, the latest of each number."""
+    """Return the pages of a log up to the last commit, the latest version of each number."""
     if len(log) < _LOG_HEADER:
         return {}
     magic, _, size, _, salt, other, *sums = struct.unpack_from(">8I", log)
@@ -310,9 +310,9 @@ def _committed(log: bytes) -> dict[int, bytes]:
 
 
 def _continued(data: bytes, state: tuple[int, int], order: str) -> tuple[int, int]:
-    """Return the two sums of a log after some more of it."""
+    """Return the two sums of a log continued with more data."""
     words = np.frombuffer(data, order).astype(np.uint32)
-    # Sums before the first pair count like a pair of their own: (s, t) is what (s, t - s) makes of nothing.
+    # Sums before the first pair count like a pair of their own: (s, t) results from (s, t - s) and zero.
     before = np.array([state[0], (state[1] - state[0]) & 0xFFFFFFFF], np.uint32)
     first, second = _checksums(np.concatenate([before, words])[None, :])[0].tolist()
     return first, second

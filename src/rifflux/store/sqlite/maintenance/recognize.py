@@ -1,7 +1,7 @@
-"""Tell an index, however damaged, from what never was one, before anything is done to it.
+"""Recognition of an index, however damaged, before anything is done to the file.
 
-A file is an index if its header says so, or if pages of one are recognized in it: a b-tree page of SQLite whose numbers
-fit each other, and the name of a table that only an index has. At most `MOST_BYTES` of the file are read.
+A file is an index if its header says so, or if it contains recognizable pages of one: a b-tree page of SQLite with
+consistent numbers, and the name of a table that only an index has. At most `MOST_BYTES` of the file are read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from rifflux.errors import Cure, NotAnIndex
 from rifflux.store.sqlite.connection.connect import APPLICATION_ID
 
-#: How much of a file whose header says nothing is searched for pages of an index.
+#: The number of bytes searched for pages of an index if the header is not conclusive.
 MOST_BYTES = 64 * 2**20
 #: The size of an index's pages.
 PAGE = 8192
@@ -22,14 +22,14 @@ _HEADER = 100
 _APPLICATION = 68
 #: A table that every index has, and no other program's database.
 _OUR_TABLE = b"chunk_terms_docsize"
-#: The first bytes of b-tree pages, with the length of their headers: of inner pages and leaves, of indexes and tables.
+#: The first bytes of b-tree pages, with the length of their headers: inner pages and leaves, of indexes and tables.
 _PAGE_HEADERS = {2: 12, 5: 12, 10: 8, 13: 8}
-#: Free bytes that a page may have in pieces too small to be listed.
+#: The maximum free bytes of a page in pieces too small to be listed.
 _MOST_FRAGMENTS = 60
 
 
 def check_is_index(path: Path) -> None:
-    """Raise `NotAnIndex`, with the cure, for what is no index and holds no page of one."""
+    """Raise `NotAnIndex`, with the cure, for a file that is not an index and contains no page of one."""
     if path.is_dir():
         raise NotAnIndex(f"{path} is a folder: name the index file in it, such as {path / 'index.db'}")
     with path.open("rb") as file:
@@ -52,7 +52,7 @@ def check_is_index(path: Path) -> None:
         raise NotAnIndex(f"{path} is a database of another program", cure=Cure.OTHER_INDEX)
     if not any(_is_tree_page(each) for each in _pages(path)) or not _holds_our_table(path):
         raise NotAnIndex(
-            f"{path} is not a Rifflux index, and holds no page of one, so there is nothing to repair",
+            f"{path} is not a Rifflux index, and contains no page of one, so there is nothing to repair",
             cure=Cure.OTHER_INDEX,
         )
 
@@ -67,7 +67,7 @@ def _pages(path: Path) -> Iterator[bytes]:
 
 
 def _holds_our_table(path: Path) -> bool:
-    """Return True if the name of our table stands in a file; it may reach from one page into the next."""
+    """Return True if a file contains the name of the index's table, possibly across two pages."""
     before = b""
     for page in _pages(path):
         if _OUR_TABLE in before + page:
@@ -77,7 +77,7 @@ def _holds_our_table(path: Path) -> bool:
 
 
 def _is_tree_page(page: bytes) -> bool:
-    """Return True if a page is one of SQLite's b-trees and has content.
+    """Return True if a page is a non-empty page of an SQLite b-tree.
 
     See https://www.sqlite.org/fileformat2.html#b_tree_pages.
     """

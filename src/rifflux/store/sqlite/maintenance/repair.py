@@ -1,4 +1,4 @@
-"""Mending an index: what can be made again from the rest is; nothing goes that could not be."""
+"""Mending of an index: everything that can be recomputed is; nothing unique is dropped."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _OTHER_RESULTS = "update owner set generation = generation + 1"
 
 
 def mend(view: OwnerView, analysis: Analysis) -> Mended:
-    """Mend what is wrong with the rows and the word index, step by step, each step one transaction."""
+    """Mend the rows and the word index in steps of one transaction each."""
     done: list[str] = []
     for step in (_indexes, _rows, _hashes, _vectors, _revision, _terms):
         with view.writing() as (connection, _):
-            # References between rows that are mended together hold again when all is done.
+            # References between rows that are mended together hold again at the end.
             connection.execute("pragma defer_foreign_keys = on")
             mended = list(step(connection, analysis))
             if mended:
@@ -81,7 +81,7 @@ def _rows(connection: apsw.Connection, _: Analysis) -> Iterator[str]:
 
 
 def _hashes(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
-    """Take a chunk that holds another text than was indexed as it is: make its terms and vector again."""
+    """Accept chunks whose text differs from the indexed one: recompute their terms and vectors."""
     changed = list(check.changed_chunks(connection, analysis))
     for id, hash in changed:
         connection.execute(_HASH, {"id": id, "hash": hash})
@@ -115,7 +115,7 @@ def _terms(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
 
 def _revision(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
     if check.revised(connection, analysis):
-        # Emptied, as a table of which every row is replaced takes much longer.
+        # Emptied, because replacing every row of a table takes much longer.
         for table in check.WORDS:
             _empty(connection, table)
         chunks = [id for (id,) in _fetched(connection.execute(_ALL))]
@@ -125,7 +125,7 @@ def _revision(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
 
 
 def _empty(connection: apsw.Connection, table: str) -> None:
-    """Make a table of terms again, without any."""
+    """Recreate a table of terms, empty."""
     create = connection.execute(_CREATE, (table,)).get
     connection.execute(f"drop table {table}")
     connection.execute(create)
@@ -133,7 +133,7 @@ def _empty(connection: apsw.Connection, table: str) -> None:
 
 
 def _put_terms(connection: apsw.Connection, analysis: Analysis, rows: list[int]) -> None:
-    """Make the terms of some chunks again."""
+    """Recompute the terms of some chunks."""
     forget(connection, "words*")
     for start in range(0, len(rows), check.BATCH):
         some = json.dumps(rows[start : start + check.BATCH])

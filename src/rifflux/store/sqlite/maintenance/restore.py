@@ -1,4 +1,4 @@
-"""Putting a copy of an index in its place again: checked first, and in one step that preserves what was there."""
+"""Restoring of an index from a copy: checked first, and in one step that preserves the former file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rifflux.store.sqlite.maintenance.recognize import check_is_index
 
 
 def restore(copy: Path, path: Path, check: Callable[[Path], None]) -> Path | None:
-    """Put a copy in the place of the index at `path`, or where there is none; return where what was there is now.
+    """Replace the index at `path` by a copy, or create it; return the former file's new path, or None.
 
-    `check` gets the new file before it takes its place, and raises what speaks against it. Raises `NotFound` and
-    `NotAnIndex` for what is no copy, `InvalidArgument` for the index itself, `Busy` while the index is in use. Then
-    nothing was changed.
+    `check` is called with the new file before it takes its place, and raises to refuse it. Raises `NotFound` and
+    `NotAnIndex` for an invalid copy, `InvalidArgument` for the index itself, and `Busy` while the index is in use,
+    without changes.
     """
     if not copy.exists():
         raise NotFound(f"nothing at {copy}: check the path's spelling")
@@ -41,7 +41,7 @@ def restore(copy: Path, path: Path, check: Callable[[Path], None]) -> Path | Non
 
 
 def _copy(copy: Path, new: Path) -> None:
-    """Copy a database with what is in its log; the copy is only read."""
+    """Copy a database including its log; the source is only read."""
     source = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
     target = copy_of_pages(new)
     try:
@@ -55,7 +55,7 @@ def _copy(copy: Path, new: Path) -> None:
 
 
 def _close(new: Path) -> None:
-    """Leave the database as one file, without a log."""
+    """Convert the database into one file, without a log."""
     connection = apsw.Connection(str(new))
     try:
         connection.pragma("journal_mode", "delete")
@@ -64,9 +64,9 @@ def _close(new: Path) -> None:
 
 
 def _refuse_in_use(path: Path) -> None:
-    """Raise `Busy` if a process has the index open, whose writes would go to the file that is put aside.
+    """Raise `Busy` if a process has the index open, whose writes would go to the replaced file.
 
-    One that cannot be read is put aside as it is.
+    An unreadable file is replaced as it is.
     """
     connection = apsw.Connection(str(path))
     try:

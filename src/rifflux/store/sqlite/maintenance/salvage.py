@@ -1,7 +1,7 @@
-"""Putting what can be read of a damaged database into a new one; the damaged file is kept next to it.
+"""Salvaging of a damaged database: everything readable goes into a new one; the damaged file remains beside it.
 
-The pages are read one by one, so every row is found whose page is whole, whatever is wrong with the pages above it.
-Terms are not read, they are made again; nor is anything that is derived.
+The pages are read one by one, so every row on an intact page is found, whatever is wrong with the pages above it. Terms
+and derived data are not read but recomputed.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from rifflux.store.sqlite.maintenance.pages import (
 )
 from rifflux.store.sqlite.maintenance.recognize import check_is_index
 
-#: What is made again, or follows from the other tables.
+#: Tables that are recomputed, or follow from the other tables.
 LEFT_OUT = frozenset({"touched", "derived", "fresh_terms"})
-#: What is made again rather than taken from a damaged page.
+#: Tables that are recomputed rather than read from a damaged page.
 MADE_AGAIN = frozenset({"vector"})
-#: What a database of ours is known by.
+#: The tables that identify a database as an index.
 OUR_TABLES = frozenset({"document", "chunk", "chunk_terms"})
 #: The tables without which files are read again.
 READ_ANEW = frozenset({"document", "chunk", "document_text"})
@@ -43,17 +43,17 @@ _APPLICATION = 68
 _SCHEMA = "select type, name, tbl_name, rootpage, sql from sqlite_master"
 _PUT = "insert or ignore into {table} ({columns}) values ({places})"
 _READ_AGAIN = "update file set size = -1, hash = ''"
-#: What Python makes of a column's declared type.
+#: The Python types of a column's declared type.
 _TYPES: dict[str, tuple[type, ...]] = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (bytes,)}
 _ANYTHING = (object,)
 
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """The result of a salvage: the place of the damaged file, rows saved per table, and files to read again.
+    """The result of a salvage: the damaged file's path, rows saved per table, and files to read again.
 
-    `uncertain` are the rows that lay on damaged pages and could still be read; nobody knows whether they are as they
-    were. `unknown` are the whole pages of which nobody knows to what table they belong.
+    `uncertain` is the number of rows read from damaged pages, which may have changed. `unknown` is the number of intact
+    pages whose table cannot be determined.
     """
 
     kept: Path
@@ -65,18 +65,18 @@ class Salvaged:
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """A table or an index: its columns as they are stored, with the types and whether each may be null."""
+    """A table or an index: its stored columns, with their types and whether each may be null."""
 
     name: str
     columns: tuple[str, ...]
     types: tuple[tuple[tuple[type, ...], bool], ...]
-    #: The place of the column that is the row's number; None without one, and of indexes and tables without numbers.
+    #: The position of the column that is the row number; None without one, and for indexes and tables without numbers.
     number: int | None
     by_row: bool
     is_table: bool
 
     def fits(self, row: Row) -> bool:
-        """Return whether a row may be one of this tree."""
+        """Return True if a row may belong to this tree."""
         if len(row.values) != len(self.types):
             return False
         return all(
@@ -85,7 +85,7 @@ class _Tree:
         )
 
     def values(self, row: Row) -> tuple[Any, ...]:
-        """Return the values of a row, its number among them."""
+        """Return the values of a row, including its number."""
         if self.number is None:
             return row.values
         return (*row.values[: self.number], row.number, *row.values[self.number + 1 :])
@@ -93,14 +93,14 @@ class _Tree:
 
 @dataclass(slots=True)
 class _Found:
-    """The pages of a damaged file by the tree that they belong to."""
+    """The pages of a damaged file by the tree they belong to."""
 
     pages: DatabasePages
     trees: dict[str, _Tree]
     owned: dict[int, str] = field(default_factory=dict)
-    #: Trees that a damaged page interrupts, or whose first page is unknown: those that other pages may belong to.
+    #: Trees with a damaged page or an unknown root, to which other pages may belong.
     broken: set[str] = field(default_factory=set)
-    #: Pages of which the file says that nothing lies on them, if it can be believed.
+    #: Pages that are free according to the file, if it can be trusted.
     free: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -109,7 +109,7 @@ class _Found:
             self.free = self.pages.free()
 
     def claim(self, root: int, name: str, *, trusting: bool) -> None:
-        """Give a tree the pages that follow from its root, through whole pages or, trusting, through damaged ones."""
+        """Assign to a tree the pages reachable from its root through intact pages, or, trusting, damaged ones too."""
         tree = self.trees[name]
         inner, leaf = (INNER_TABLE, LEAF_TABLE) if tree.by_row else (INNER_INDEX, LEAF_INDEX)
         waiting = [root]
@@ -137,14 +137,14 @@ class _Found:
                     continue
 
     def _may_be(self, number: int, tree: _Tree) -> bool:
-        """Return whether any row of a page fits a tree, or there is none."""
+        """Return True if any row of a page fits a tree, or the page has none."""
         rows = list(self.pages.rows(number))
         return not rows or any(tree.fits(row) for row in rows)
 
     def adopt(self) -> int:
-        """Give each page that follows from no other to the one tree whose rows it may have, a broken one first.
+        """Assign each unreachable page to the only tree that its rows fit, preferring broken ones.
 
-        Returns how many whole pages of rows may be of several.
+        Returns the number of intact pages of rows that fit several trees.
         """
         unknown = 0
         for number in range(1, len(self.pages) + 1):
@@ -160,7 +160,7 @@ class _Found:
                 for tree in self.trees.values()
                 if tree.by_row == by_row and all(tree.fits(row) for row in rows)
             ]
-            # Where two pages were exchanged, a tree may look whole that is not.
+            # If two pages were exchanged, a tree may look intact without being so.
             able = [name for name in fitting if name in self.broken] or fitting
             if "document_text" in able and all(row.values[1] == text_hash(row.values[2]) for row in rows):
                 able = ["document_text"]
@@ -171,7 +171,7 @@ class _Found:
         return unknown
 
     def rows(self, name: str, *, whole: bool) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a table that lie on whole pages, or those that do not."""
+        """Yield the rows of a table on intact pages, or those on damaged ones."""
         tree = self.trees[name]
         for number, owner in self.owned.items():
             if owner == name:
@@ -181,10 +181,10 @@ class _Found:
 
 
 def salvage(location: str) -> Salvaged:
-    """Put a new database with all readable rows in the place of a damaged one, and keep that under another name.
+    """Replace a damaged database by a new one with all readable rows, keeping the damaged file under another name.
 
-    The new one has no terms yet: mend it. Nobody else may use the index meanwhile. Raises `DamagedIndex` if nothing can
-    be read, `NotAnIndex` for what never was one, and leaves everything as it was.
+    The new one has no terms yet: call `mend`. Nobody else may use the index meanwhile. Raises `DamagedIndex` if nothing
+    can be read and `NotAnIndex` for a file that never was one, without changes.
     """
     path = Path(location).expanduser()
     check_is_index(path)
@@ -210,13 +210,14 @@ def salvage(location: str) -> Salvaged:
 
 
 def _found(pages: DatabasePages, target: apsw.Connection) -> tuple[_Found, int]:
-    """Return the pages by their trees, and how many pages could not be given to one."""
+    """Return the pages by tree, and the number of pages that could not be assigned."""
     listed = list(_listed(pages))
     ours = struct.unpack_from(">I", pages.page(1), _APPLICATION)[0] == APPLICATION_ID
     names = {name for _, name, *_ in listed}
     if listed and not ours and not names >= OUR_TABLES:
         raise NotAnIndex("this is a database of another program", cure=Cure.OTHER_INDEX)
-    # What is made in one go has its trees on the same pages: those of a list that cannot be read are looked for there.
+    # Databases created in one go have their trees on the same pages: those missing from an unreadable list are searched
+    # there.
     known: list[Any] = target.execute(_SCHEMA).fetchall()
     with closing(apsw.Connection(":memory:")) as model:
         model.execute("pragma writable_schema = on")
@@ -225,7 +226,7 @@ def _found(pages: DatabasePages, target: apsw.Connection) -> tuple[_Found, int]:
         }
         trees = dict(_trees(model, described, [*known, *listed]))
     found = _Found(pages, trees)
-    # What the file itself says of its trees goes before what is like in a new one.
+    # The file's own list of trees takes precedence over that of a new database.
     for trusting in (False, True):
         for rows in (listed, [each for each in known if each[1] not in names]):
             for _, name, _, root, _ in rows:
@@ -252,7 +253,7 @@ _TEXT = (_TYPES["TEXT"], False)
 def _trees(
     model: apsw.Connection, described: dict[str, str], listed: Iterable[Sequence[Any]]
 ) -> Iterator[tuple[str, _Tree]]:
-    """Yield the tables and indexes by name, as an empty database has them that is made by the same statements."""
+    """Yield the tables and indexes by name, as in an empty database created by the same statements."""
     for name, sql in sorted(described.items(), key=lambda each: "index" in each[1][:20].lower()):
         if not sql.lower().startswith("create virtual") and not name.startswith("sqlite_"):
             try:
@@ -295,8 +296,8 @@ def _index(model: apsw.Connection, name: str, table: str) -> _Tree:
 
 
 def _carry_over(found: _Found, target: apsw.Connection) -> tuple[dict[str, int], int]:
-    """Store the rows of every table; return how many by table, and how many of all lay on damaged pages."""
-    # What the columns hold was looked at; a reference may point to a row that was lost, and is mended later.
+    """Store the rows of every table; return their numbers by table, and the number from damaged pages."""
+    # The columns' types were checked; a reference may point to a lost row, and is mended later.
     target.execute("pragma foreign_keys = off")
     stored: dict[str, int] = {}
     uncertain = 0

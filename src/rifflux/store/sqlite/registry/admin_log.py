@@ -1,4 +1,4 @@
-"""The log of what administrators did, in SQLite."""
+"""The administrators' log in SQLite."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import apsw
 from rifflux.store.registry import LogEntry
 from rifflux.text.dates import timestamp
 
-#: How long an entry is kept, and how many of each user who acts: nobody can push out what others did.
+#: How long an entry is retained, and how many per acting user: nobody can displace others' entries.
 KEPT_SECONDS = 2 * 365 * 86_400.0
 KEPT_EACH = 10_000
 

@@ -1,7 +1,7 @@
-"""The registry of an index that is only read: what users do is kept in another file, the state.
+"""The registry of a read-only index: users' data is stored in another file, the state.
 
-That is an index as well, without documents: it is checked, copied and brought to the tables of today as any other.
-What the contents depend on, and who may read them, stays with them: settings, collections, groups. So no transaction
+The state is an index as well, without documents: it is checked, copied and migrated like any other. Settings,
+collections and groups, which determine the contents and who may read them, stay with the contents. So no transaction
 ever spans both files, and each may be replaced by itself.
 """
 
@@ -19,21 +19,21 @@ from rifflux.store.sqlite.connection.engine import Engine
 from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.registry.registry import SqliteRegistry, SqliteSharing
 
-#: The setting of a state that has the tokens it begins with.
+#: The setting of a state that records that its initial tokens were copied.
 _BEGUN = "state"
 _HOLDS_DOCUMENTS = "select exists (select 1 from document)"
 
 
 @dataclass(frozen=True, slots=True)
 class ApartRegistry(SqliteRegistry):
-    """The registry of one owner in two files: `view` is that of the state, `index` the registry that is only read."""
+    """The registry of one owner in two files: `view` is that of the state, `index` the read-only registry."""
 
     index: SqliteRegistry
 
     def begin(self) -> None:
-        """Give a new state the valid tokens of the index: what comes later of either is not the other's.
+        """Copy the valid tokens of the index to a new state; later ones of either are not shared.
 
-        An index that is handed on can bring its first tokens so.
+        This allows an index that is handed on to include its first tokens.
         """
         if self.read_only or SqliteRegistry.setting(self, _BEGUN):
             return
@@ -65,7 +65,7 @@ class ApartRegistry(SqliteRegistry):
         self.index.set(name, value, content=content, entry=entry)
 
     def erase(self, user: str, entry: LogEntry | None = None) -> Erased:
-        """Delete what the state keeps of a user. Raises `ReadOnlyIndex` if the index has something, too."""
+        """Delete a user's data in the state. Raises `ReadOnlyIndex` if the index has data of the user, too."""
         if user in self.index.sharing.users():
             raise ReadOnlyIndex(
                 f"the index has something of {user} and is only read beside a state file: delete {user} where it can "
@@ -76,7 +76,7 @@ class ApartRegistry(SqliteRegistry):
 
 @dataclass(frozen=True, slots=True)
 class ApartSharing(SqliteSharing):
-    """Who has and reads which collection of an index that is only read; users may be in its `state` alone."""
+    """Collections and their readers in a read-only index; some users may only be in its `state`."""
 
     state: OwnerView
 
@@ -85,7 +85,7 @@ class ApartSharing(SqliteSharing):
 
 
 def open_state(location: str, index: str) -> Engine:
-    """Open the state file beside an index, or make it. Raises `InvalidArgument` for one that is no state."""
+    """Open the state file beside an index, or create it. Raises `InvalidArgument` for a file that is not a state."""
     path = Path(location).expanduser()
     beside = Path(index).expanduser()
     if MEMORY in (location, index):

@@ -1,4 +1,4 @@
-"""Delete all data of a user, in every table and every part of their content; or one collection."""
+"""Deletion of all data of a user, in every table and part of their content; or of one collection."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from rifflux.store.sqlite.connection.view import OwnerView
 
-#: The user and all parts of what they have.
+#: The user and all parts of their content.
 _OWNERS = "select id from owner where name = :user or substr(name, 1, length(:part)) = :part"
 
 _KINDS = """
 select iif(kind = '', 'document', kind), count(*) from document
 where owner in (select value from json_each(:owners)) group by 1 order by 1"""
 
-# Chunks, terms, vectors, texts, links, names, tags, parts, records and uses go with their documents.
+# Chunks, terms, vectors, texts, links, names, tags, parts, records and uses are deleted with their documents.
 _DOCUMENTS = "delete from document where owner in (select value from json_each(:owners))"
 _FILES = "delete from file where owner in (select value from json_each(:owners))"
 _EVENTS = "delete from event where owner in (select value from json_each(:owners)) or user = :user"
@@ -35,20 +35,20 @@ _TOKENS = "delete from token where user = :user"
 _USAGE = "delete from usage where user = :user"
 _QUESTIONS = "delete from question where user = :user"
 _COLLECTIONS = "delete from collection where user = :user"
-# Of readers and members no record is kept: they say of a user only what others let them do.
+# No record of readers and members is retained: they only say what others allowed a user.
 _READERS = "delete from reader where who = :user"
-# What was answered tells of what is gone.
+# Answers reveal deleted content.
 _ANSWERS = "delete from answer where user = :user"
 _JOBS = "delete from job where user = :user"
 _MEMBERS = "delete from member where user = :user"
 _OWNER = "select id from owner where name = :owner"
 _COLLECTION = "delete from collection where owner = :owner"
 _NAMES = "delete from owner where id in (select value from json_each(:owners))"
-# A negative number of pages begins with all segments at once.
+# A negative number of pages starts with all segments at once.
 _MERGE = "insert into owned_terms (owned_terms, rank) values ('merge', ?)"
-#: Pages that a step of merging writes: a few megabytes.
+#: The pages that a merge step writes: a few megabytes.
 PAGES = 1000
-# What a user had may be called by their name too.
+# A user's possessions may also be named after the user.
 _FORGET = """
 update admin_log set
     user = iif(user = :name, :alias, user), who = iif(who = :name, :alias, who),
@@ -62,7 +62,7 @@ _TELL = "update admin_log set owner = :alias where id = :id"
 
 
 def erase(view: OwnerView, user: str, entry: LogEntry | None = None) -> Erased:
-    """Delete a user in one transaction, and return what there was. A part of what somebody has is no user."""
+    """Delete a user in one transaction, and return the counts. A part of a user's content is not a user."""
     if PART in user:
         return Erased({})
     bound = {"user": user, "part": user + PART}
@@ -73,8 +73,8 @@ def erase(view: OwnerView, user: str, entry: LogEntry | None = None) -> Erased:
 
 
 def drop_collection(view: OwnerView, owner: str, entry: LogEntry | None = None) -> Erased:
-    """Delete a collection in one transaction, and return the counts of what was deleted."""
-    # The events are those of its readers: what they did stays theirs.
+    """Delete a collection in one transaction, and return the counts."""
+    # The events belong to the collection's readers and stay.
     bound = {"owner": owner, "user": None}
     return _erased(view, _OWNER, bound, (), (_COLLECTION,), lambda connection, _: append(connection, entry))
 
@@ -87,7 +87,7 @@ def _erased(
     uncounted: Sequence[str],
     log: Callable[[apsw.Connection, Erased], int | None],
 ) -> Erased:
-    """Delete all rows of the owners that a statement selects and of what else is named, then write the log."""
+    """Delete all rows of the selected owners and of the given statements, then write the log."""
     with view.writing(content=False) as (connection, _):
         found: list[Any] = connection.execute(whose, bound).fetchall()
         owners = [owner for (owner,) in found]
@@ -111,7 +111,7 @@ def _erased(
         _merge(view)
     if erased:
         with view.engine.lock:
-            # The log of writes holds all of it too; where somebody reads from it now, it is emptied later.
+            # The write-ahead log contains the data too; while somebody reads from it, it is emptied later.
             view.engine.connection.pragma("wal_checkpoint", "truncate")
     for follower in view.engine.followers:
         follower.erased(owners, documents=bool(erased.documents))
@@ -119,9 +119,9 @@ def _erased(
 
 
 def _merge(view: OwnerView) -> None:
-    """Merge the segments of the owners' words, which keep what was deleted until then.
+    """Merge the segments of the owners' words, which retain deleted terms until then.
 
-    A step at a time, so that others may write between; what an interruption leaves goes with later merges.
+    In steps, so that others may write in between; what an interruption leaves is merged later.
     """
     pages = -PAGES
     while True:
@@ -134,9 +134,9 @@ def _merge(view: OwnerView) -> None:
 
 
 def _forget_name(connection: apsw.Connection, name: str, entry: LogEntry | None, erased: Erased) -> int:
-    """Call a user by the number of the entry that tells of their erasure, and return how many others named them.
+    """Rename a user in the log to the number of the erasure's entry, and return the number of other mentions.
 
-    Where nothing was erased and nobody named, there is nothing to tell.
+    If nothing was erased and nobody mentioned the user, no entry is written.
     """
     named: Any = connection.execute(_NAMING, {"name": name}).get
     if named or erased:

@@ -48,7 +48,7 @@ EVENTS = """
 select kind, query, namespace, key, chunk, grade, user, time
 from event where owner = :owner and (:kind is null or kind = :kind) order by id"""
 
-# Settings that are an owner's own; those of owner 0 are for the whole index.
+# An owner's own settings; those of owner 0 apply to the whole index.
 OWN_SETTING = """
 select value from owner_setting where owner = (select id from owner where name = :owner) and name = :name"""
 
@@ -68,7 +68,7 @@ _TOKENS = """
 select id, user, role, label, created_at, used_at, revoked_at, expires_at from token
 where :user is null or user = :user order by created_at, id"""
 
-# Whoever may make tokens for themselves must not fill the file with those that are of no use any more.
+# Users who may create tokens for themselves must not fill the file with useless ones.
 _FORGET_TOKENS = """
 delete from token where id in (
     select id from token where user = :user and (revoked_at is not null or expires_at <= :now)
@@ -85,7 +85,7 @@ _REVOKE = "update token set revoked_at = ? where id = ? and revoked_at is null"
 
 _SPEND = "insert into usage (user, feature, model, tokens, cost, time) values (?, ?, ?, ?, ?, ?)"
 
-# What was spent is a sum of fractions: the last digits are no reason to refuse.
+# The spent amount is a sum of fractions: rounding must not cause a refusal.
 _RESERVE = """
 insert into usage (user, feature, model, tokens, cost, time)
 select :user, :feature, :model, :tokens, :cost, :time
@@ -140,7 +140,7 @@ _QUESTIONS = """
 select user, digest, time, sketch from question
 where time >= :since and (:until is null or time < :until) order by time, id"""
 
-# Of all owners: only the service's measures are made of it, which give counts by day.
+# For all owners: only used for the service's statistics, which are counts by day.
 _REACTIONS = """
 select owner.name, event.kind, event.query, event.time
 from event join owner on owner.id = event.owner
@@ -157,7 +157,7 @@ _COLLECTIONS_OF = "select owner, user, name, description, created_at from collec
 
 _ALL_COLLECTIONS = "select owner, user, name, description, created_at from collection order by user, name"
 
-# A reader is named as a user, by a group of theirs, or among everyone; the most that any of these may do is granted.
+# A reader is a user, a group of theirs, or everyone; the most permissive of these applies.
 _SHARED_WITH = f"""
 select collection.owner, collection.user, collection.name, collection.description, collection.created_at,
     max(reader.may_write)
@@ -194,7 +194,7 @@ _DROP_GROUP = "delete from user_group where name = ?"
 
 _UNSHARE_ALL = "delete from reader where who = ?"
 
-# The name of an owner is a user's up to the mark of a part.
+# The name of an owner is a user's up to the separator of a part.
 _USERS = """
 select user from token union select user from member union select user from collection
 union select iif(instr(name, char(31)), substr(name, 1, instr(name, char(31)) - 1), name) from owner"""
@@ -205,7 +205,7 @@ def _moment(seconds: float) -> str:
 
 
 def _token(row: Sequence[Any]) -> Token:
-    """Return the token of a row, whose times are seconds since 1970."""
+    """Return a token from a row, whose times are seconds since 1970."""
     id, user, role, label, created_at, *ends = row
     used_at, revoked_at, expires_at = (None if each is None else _moment(each) for each in ends)
     return Token(id, user, role, label, _moment(created_at), used_at, revoked_at, expires_at)
@@ -218,13 +218,13 @@ def _token_row(token: Token) -> tuple[object, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SqliteRegistry(Registry):
-    """Settings, events and claims of one owner. What concerns everybody is refused to a named one."""
+    """Settings, events and claims of one owner. Data of the whole index is refused to a named one."""
 
     view: OwnerView
 
     @property
     def _whole(self) -> OwnerView:
-        """Return the view, for what is the whole index's."""
+        """Return the view, for data of the whole index. Raises OutOfScope for a named owner."""
         if self.view.owner:
             raise OutOfScope("tokens and spendings are the whole index's: ask who looks after it")
         return self.view
@@ -239,7 +239,7 @@ class SqliteRegistry(Registry):
 
     @contextmanager
     def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> Iterator[bool]:
-        """Have a task to oneself until the block or the process ends; an index in memory is nobody else's."""
+        """Claim a task until the block or the process ends; an index in memory has no other users."""
         engine = self.view.engine
         if engine.location == MEMORY:
             yield True
@@ -403,7 +403,7 @@ class SqliteRegistry(Registry):
 
 @dataclass(frozen=True, slots=True)
 class SqliteSharing(Sharing):
-    """Who has and reads which collection. Nothing of it changes what a collection holds."""
+    """Collections and their readers. Nothing here changes the content of a collection."""
 
     view: OwnerView
 

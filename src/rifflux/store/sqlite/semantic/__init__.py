@@ -1,1 +1,1 @@
-"""Name and score chunks for a vector."""
+"""Ranking of chunks by vectors."""

@@ -26,14 +26,14 @@ _BEGIN = """
 insert into model (name, backend, dimension, fingerprint, spec, state)
 values (:name, :backend, :dimension, :fingerprint, :spec, 'building')"""
 
-# Every chunk has at most one vector of a model, so equal numbers say that all have one.
+# Every chunk has at most one vector of a model, so equal numbers mean that all have one.
 _COMPLETE = """
 select (select count(*) from vector where model = model_built.id) = (select count(*) from chunk)
 from model as model_built where state = 'building'"""
 
 _MOVE = "update model set state = :after where state = :before"
 
-# Nothing fits any more that anybody keeps in memory.
+# Invalidates everything that is cached in memory.
 _OTHER_RESULTS = "update owner set generation = generation + 1"
 
 _DROP = """
@@ -44,7 +44,7 @@ _DROP_MODELS = "delete from model where state = 'retired'"
 
 
 class SqliteGenerations(Generations):
-    """The generations of an index. Building and dropping change nothing that is found, so what is derived stays."""
+    """The generations of an index. Building and dropping change no search results, so derived files remain valid."""
 
     def __init__(self, view: OwnerView) -> None:
         self._view = view

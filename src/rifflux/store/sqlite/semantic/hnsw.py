@@ -1,13 +1,13 @@
-"""A graph of near neighbours over the packed vectors (HNSW, Malkov and Yashunin 2016): for more than a million of them.
+"""A graph of nearest neighbours (HNSW, Malkov and Yashunin 2016) over more than a million packed vectors.
 
-A scan takes time in proportion to the rows, a walk through the graph hardly more with ten times as many. But the graph
-takes minutes to build and as much space again, so it is an option (`neighbors="hnsw"`), and below `LEAST` rows there
-is none. It only names candidates: they get their cosines from the packed vectors, as those of the scan do.
+The time of a scan is proportional to the rows; that of a walk through the graph hardly grows with ten times as many.
+But the graph takes minutes to build and as much space again, so it is optional (`neighbors="hnsw"`), and there is none
+below `LEAST` rows. It only finds candidates, whose cosines come from the packed vectors, as after a scan.
 
-The graph is a folder next to the database (`derived`): a stamp, the nodes, and usearch's own file, mapped and not read.
-A node is known by its chunk and by a mark of its vector. So a graph goes on to serve when the vectors are packed again:
-what is no longer packed does not count, what is packed and no node yet is scanned, until the graph is brought up to
-date in the background: by adding those rows, or again once too many nodes are dead.
+The graph is a folder beside the database (`derived`): a stamp, the nodes, and usearch's own file, memory-mapped. A node
+is identified by its chunk and a mark of its vector, so a graph remains usable when the vectors are packed again: nodes
+that are no longer packed are ignored, and packed rows without a node are scanned until the graph is updated in the
+background, by adding those rows, or by rebuilding it once too many nodes are dead.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ from rifflux.types import Ids, Scores, Vectors
 if TYPE_CHECKING:
     from usearch.index import Index
 
-#: What begins like the packed vectors is forgotten with them.
+#: It has the prefix of the packed vectors and is forgotten with them.
 NAME = f"{VECTORS}-graph"
 FORMAT = 1
-#: From so many packed rows on there is a graph; fewer are scanned as fast.
+#: The minimum number of packed rows for a graph; fewer are scanned as fast.
 LEAST = 250_000
-#: Links of a node, and the rows that are looked at for them.
+#: The number of links per node, and of rows examined to find them.
 LINKS = 16
 WIDTH = 128
-#: Candidates of a search: as many as are asked for, times this, and at least so many.
+#: The number of candidates per search: the requested number times this, and at least `FEWEST`.
 WIDER = 2
 FEWEST = 800
-#: A filter that leaves a smaller share of the rows is a scan of what it leaves.
+#: A filter that leaves a smaller share of the rows is applied by scanning them.
 NARROW = 0.1
-#: Rows that are no node yet, or nodes that are no row any more, as a share: above, there is no use for the graph.
+#: The maximum share of rows without a node, or of nodes without a row, for a graph to be used.
 STALE = 0.125
-#: Rows without a node that are left to the scan.
+#: The share of rows without a node that is left to the scan.
 REST = 0.01
-#: Rows that become nodes at a time.
+#: The number of rows added at a time.
 BATCH = 8192
 
-#: Bytes before the vectors in usearch's file: how many there are, and how long each is.
+#: The bytes before the vectors in usearch's file: their number and length.
 _HEAD = 8
 _STAMP = "stamp"
 _NODES = "nodes.npy"
@@ -69,8 +69,8 @@ Mask = NDArray[np.bool_]
 
 
 def needed() -> None:
-    """Raise `MissingExtra` unless graphs can be used here."""
-    # Loaded first: a thread that loads it after usearch crashes the process (onnxruntime 1.32, numkong 7.8).
+    """Raise `MissingExtra` unless graphs can be used."""
+    # Imported first: a thread that imports it after usearch crashes the process (onnxruntime 1.32, numkong 7.8).
     with suppress(ImportError):
         import_module("onnxruntime")
     try:
@@ -82,7 +82,7 @@ def needed() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Proximity:
-    """An opened graph as it fits a packed file: the row of each node (-1: none any more), and the rows without node."""
+    """An open graph matched to a packed file: the row of each node (-1: none), and the rows without a node."""
 
     graph: Index
     stamp: StateStamp
@@ -92,7 +92,7 @@ class Proximity:
 
     @classmethod
     def open(cls, place: Path, packed: PackedVectors, token: str) -> Proximity:
-        """Map the graph at a place; raises `Unfit` where it is not the one of a token, is damaged, or of little use."""
+        """Map the graph at a path. Raises `Unfit` if its token differs, or if it is damaged or too stale."""
         stamp, nodes = _read(place, packed, token)
         rows = _rows_of(nodes, packed)
         held = np.zeros(len(packed), np.bool_)
@@ -114,7 +114,7 @@ class Proximity:
     def nearest_rows(
         self, packed: PackedVectors, among: slice, allowed: Mask | None, vector: Vectors, limit: int
     ) -> tuple[Ids, Scores]:
-        """Return the rows near a vector, as `scan.nearest_rows` does, which is used where few rows are allowed."""
+        """Return rows near a vector, as `scan.nearest_rows` does, which is used if few rows are allowed."""
         if allowed is None:
             left = among.stop - among.start
         else:
@@ -130,14 +130,14 @@ class Proximity:
         return np.concatenate([rows, others]), np.concatenate([packed.cosines(rows, vector), cosines])
 
     def _walked(self, vector: Vectors, wanted: int) -> Ids:
-        """Return the rows of about so many nodes near a vector."""
+        """Return the rows of about `wanted` nodes near a vector."""
         with self.lock:
             nodes = self.graph.search(vector, wanted, threads=1).keys
         rows: Ids = self.rows[nodes.astype(np.int64)].astype(np.int64)
         return rows[rows >= 0]
 
     def _counting(self, rows: Ids, among: slice, allowed: Mask | None) -> Ids:
-        """Return those of the rows that are of a slice, and allowed in it."""
+        """Return the rows that are in a slice and allowed in it."""
         rows = rows[(rows >= among.start) & (rows < among.stop)]
         return rows if allowed is None else rows[allowed[rows - among.start]]
 
@@ -153,9 +153,9 @@ class Proximity:
 
 
 def keep(connection: apsw.Connection, place: Path, packed: PackedVectors, going_on: Callable[[], bool]) -> bool:
-    """Bring the graph up to date with what is packed; False if somebody else is at it.
+    """Update the graph to the packed vectors; return False if another process is doing so.
 
-    It is given up as soon as `going_on()` is false.
+    It is abandoned as soon as `going_on()` is False.
     """
     former = None
     try:
@@ -173,7 +173,7 @@ def keep(connection: apsw.Connection, place: Path, packed: PackedVectors, going_
 
 
 def known(connection: apsw.Connection) -> str:
-    """Return the token of the graph that the database knows; empty for none."""
+    """Return the token of the graph recorded in the database, or an empty string."""
     found = current(connection, NAME)
     if found:
         return found.token
@@ -181,13 +181,13 @@ def known(connection: apsw.Connection) -> str:
 
 
 def verify(place: Path, packed: PackedVectors, token: str) -> None:
-    """Read all of a graph; raises `Unfit` where something is damaged. None at all is in order."""
+    """Verify a whole graph. Raises `Unfit` if it is damaged; having none is valid."""
     if token:
         _verify(place, _read(place, packed, token)[0], whole=True)
 
 
 class _GivenUp(Exception):
-    """Raised to end a build that nobody waits for."""
+    """Raised to abandon a build that nobody waits for."""
 
 
 def _write(
@@ -232,14 +232,14 @@ def _empty(packed: PackedVectors) -> Index:
     from usearch.index import Index
 
     width = packed.values.shape[1]
-    # Rows of eight bits: they only have to name candidates.
+    # With eight bits per component, because the rows only need to find candidates.
     return Index(
         ndim=width, metric="cos", dtype="i8", connectivity=LINKS, expansion_add=WIDTH, enable_key_lookups=False
     )
 
 
 def _read(place: Path, packed: PackedVectors, token: str) -> tuple[StateStamp, NDArray[Any]]:
-    """Return the stamp and the nodes of a graph; raises `Unfit` where they are damaged or of another model."""
+    """Return the stamp and the nodes of a graph. Raises `Unfit` if they are damaged or of another model."""
     try:
         try:
             written = (place / _STAMP).read_bytes()
@@ -260,7 +260,7 @@ def _read(place: Path, packed: PackedVectors, token: str) -> tuple[StateStamp, N
 
 
 def _verify(place: Path, stamp: StateStamp, *, whole: bool) -> None:
-    """Compare checksums: of the links, which a walk follows blindly, or of all."""
+    """Verify checksums: of the links, which a walk follows blindly, or of everything."""
     path = place / _GRAPH
     expected = stamp.facts["checksums"]
     if _checksum(path, *_links(path)) != expected["links"] or (whole and _checksum(path) != expected["graph"]):
@@ -268,7 +268,7 @@ def _verify(place: Path, stamp: StateStamp, *, whole: bool) -> None:
 
 
 def _links(path: Path) -> tuple[int, int]:
-    """Return where the links lie in usearch's file: after two numbers and the rows of the vectors."""
+    """Return the position and size of the links in usearch's file: after two numbers and the vectors."""
     with path.open("rb") as file:
         rows, width = np.frombuffer(file.read(_HEAD), "<u4").tolist()
     start = _HEAD + rows * width
@@ -288,7 +288,7 @@ def _checksum(path: Path, start: int = 0, size: int = -1) -> int:
 
 
 def _marks(packed: PackedVectors, rows: Ids) -> NDArray[np.uint64]:
-    """Return a number for each vector, which differs where the vector does."""
+    """Return a mark for each vector, which differs if the vector does."""
     marks = packed.scales[rows].view("<u4").astype(np.uint64)
     for word in packed.signs:
         marks = marks * _ODD + word[rows]
@@ -297,7 +297,7 @@ def _marks(packed: PackedVectors, rows: Ids) -> NDArray[np.uint64]:
 
 
 def _rows_of(nodes: NDArray[Any], packed: PackedVectors) -> NDArray[np.int32]:
-    """Return the row of each node, -1 where its chunk is not packed, or has another vector."""
+    """Return the row of each node, or -1 if its chunk is not packed or has another vector."""
     if not len(packed):
         return np.full(len(nodes), -1, np.int32)
     places = np.searchsorted(packed.chunks, nodes["chunk"], sorter=packed.by_chunk)

@@ -15,9 +15,9 @@ from rifflux.store.sqlite.filters import among
 from rifflux.store.sqlite.query import best
 from rifflux.types import Ids, Ranking, Vectors
 
-#: Rows read at a time where all are only looked at once.
+#: The number of rows read at a time when each is needed only once.
 BLOCK = 4096
-#: Rounding moves a cosine by less than this.
+#: An upper bound on the effect of rounding on a cosine.
 _ROUNDED = 1e-5
 _LARGEST = np.iinfo(np.int16).max
 
@@ -29,9 +29,9 @@ where vector.owner = :owner"""
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The row numbers of documents that pass a filter, and of chunks that hold what they must, and must not.
+    """The rows of documents that pass a filter, and of chunks that match required and excluded words.
 
-    None where nothing is asked.
+    None where there is no condition.
     """
 
     documents: Ids | None = None
@@ -52,7 +52,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Unit vectors by row, with their chunk's row number and id, and its document's row number."""
+    """Unit vectors by row, with the row number and id of their chunk, and the row number of its document."""
 
     chunks: Ids
     ids: Ids
@@ -61,31 +61,31 @@ class Matrix:
 
     @property
     def nbytes(self) -> int:
-        """Return what the vectors take in memory."""
+        """Return the memory of the vectors."""
         return self.vectors.nbytes
 
     @classmethod
     def read(cls, connection: apsw.Connection, owners: Sequence[int], dimension: int) -> Matrix:
-        """Read all of some owners' vectors of the active model. They are of unit length, so a product is a cosine."""
+        """Return some owners' vectors of the active model. They have unit length, so a dot product is a cosine."""
         rows = [row for owner in owners for row in connection.execute(VECTORS, {"owner": owner})]
         return cls.of(rows, dimension)
 
     @classmethod
     def of(cls, rows: list[Any], dimension: int) -> Matrix:
-        """Make a matrix of rows of chunk, id, document and the vector's bytes."""
+        """Return a matrix from rows of chunk, id, document and the vector's bytes."""
         *numbers, data = zip(*rows, strict=True) if rows else ((), (), (), ())
         vectors = np.frombuffer(b"".join(data), np.float32).reshape(len(rows), dimension)
         chunks, ids, documents = np.array(numbers, np.int64)
         return cls(chunks, ids, documents, vectors)
 
     def where(self, mask: NDArray[np.bool_]) -> Matrix:
-        """Return the rows of a mask."""
+        """Return the rows selected by a mask."""
         if mask.all():
             return self
         return Matrix(self.chunks[mask], self.ids[mask], self.documents[mask], self.vectors[mask])
 
     def and_those(self, other: Matrix) -> Matrix:
-        """Join these rows with those of another matrix."""
+        """Return these rows followed by those of another matrix."""
         return Matrix(
             np.concatenate([self.chunks, other.chunks]),
             np.concatenate([self.ids, other.ids]),
@@ -94,10 +94,10 @@ class Matrix:
         )
 
     def nearest(self, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
-        """Rank the `limit` allowed rows of highest cosine with a vector of unit length.
+        """Rank the `limit` allowed rows of highest cosine with a unit vector.
 
-        Cosines are rounded as those of packed vectors are. When vectors are packed depends on what all owners have
-        together, so other digits would give that away.
+        Cosines are rounded like those of packed vectors: when vectors are packed depends on the content of all owners,
+        which other digits would reveal.
         """
         ids = self.ids
         vectors = self.vectors
@@ -122,7 +122,7 @@ def rounded(vectors: Vectors) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
 
 
 def rounded_all(vectors: Mapping[int, Vectors]) -> Mapping[int, Vectors]:
-    """Return vectors with the digits that packed ones have."""
+    """Return vectors rounded like packed ones."""
     if not vectors:
         return vectors
     values, scales = rounded(np.array([*vectors.values()], np.float32))
@@ -136,7 +136,7 @@ def scanned(
     limit: int,
     allowed: Allowed | None,
 ) -> Ranking:
-    """Rank the nearest of some owners' vectors, read from the tables without keeping them."""
+    """Rank the nearest of some owners' vectors, read from the tables without caching them."""
     found = Ranking.empty()
     for rows in chain.from_iterable(_blocks(connection, owner) for owner in owners):
         some = Matrix.of(rows, len(vector)).nearest(vector, limit, allowed)

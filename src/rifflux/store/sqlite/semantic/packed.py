@@ -1,12 +1,12 @@
-"""All vectors of the active model in one file next to the database, mapped into memory and not read.
+"""All vectors of the active model in one memory-mapped file beside the database.
 
-A vector is kept twice: as the sign bits of its components, which are scanned, and as 16-bit integers with one scale a
-row, from which cosines come that differ by about 2e-6 from those of the stored 32-bit floats. (8-bit integers take
-half the space and a quarter less time, but err by .002, which moves ranks; half-precision floats take four times as
-long, since numpy converts them one by one.) Rows are sorted by owner, so that an owner's are one slice, then by chunk.
+A vector is stored twice: as the sign bits of its components, which are scanned, and as 16-bit integers with one scale
+per row, whose cosines differ by about 2e-6 from those of the stored 32-bit floats. (8-bit integers take half the space
+and a quarter less time, but err by .002, which changes ranks; half-precision floats take four times as long, since
+numpy converts them one by one.) Rows are sorted by owner, so that an owner's are one slice, then by chunk.
 
-The file is a stamp (see `derived`) and the sections of `_layout`. The small ones carry a checksum that is verified when
-the file is opened; those of the vectors themselves are verified by `check`, which reads them all.
+The file is a stamp (see `derived`) and the sections of `_layout`. The checksums of small sections are verified when the
+file is opened; those of the vectors themselves by `check`, which reads them all.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rifflux.types import Ids, Scores, Vectors
 
 NAME = "vectors"
 FORMAT = 1
-#: Rows that are packed, or rescored, at a time: few enough to stay in the processor's cache.
+#: The number of rows packed, or rescored, at a time: few enough for the processor's cache.
 BATCH = 2048
 RESCORED = 256
 
@@ -44,7 +44,7 @@ select vector.owner, vector.chunk, chunk.uid, chunk.document
 from vector join chunk on chunk.id = vector.chunk
 where vector.model = :model order by vector.owner, vector.chunk"""
 
-# The cross join keeps the order of the list.
+# The cross join preserves the order of the list.
 _VECTORS = """
 select vector.data from json_each(:chunks) as wanted
 cross join vector on vector.model = :model and vector.chunk = wanted.value"""
@@ -53,7 +53,7 @@ Array = NDArray[Any]
 
 
 class Section(NamedTuple):
-    """A part of the file: an array of a type and shape that starts at a byte."""
+    """A section of the file: an array of a type and shape at a byte offset."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -66,7 +66,7 @@ class Section(NamedTuple):
 
 
 def _layout(rows: int, dimension: int, owners: int) -> dict[str, Section]:
-    """Return the sections of a file by name; each starts on a page."""
+    """Return the sections of a file by name; each starts on a page boundary."""
     shapes: dict[str, tuple[str, tuple[int, ...]]] = {
         "owners": ("<i8", (owners, 2)),  # an owner's number, and where its rows start
         "chunks": ("<i8", (rows,)),
@@ -88,7 +88,7 @@ def _layout(rows: int, dimension: int, owners: int) -> dict[str, Section]:
 
 @dataclass(frozen=True, slots=True)
 class PackedVectors:
-    """A mapped file. `values[row] * scales[row]` is a vector, `signs[:, row]` its sign bits, 64 to a word."""
+    """A mapped file. `values[row] * scales[row]` is a vector, `signs[:, row]` its sign bits, 64 per word."""
 
     stamp: StateStamp
     owners: Mapping[int, slice]
@@ -103,7 +103,7 @@ class PackedVectors:
 
     @classmethod
     def open(cls, path: Path, expected: Current, model: int) -> PackedVectors:
-        """Map a file; raises `Unfit` where it is not the one that is expected, or damaged."""
+        """Map a file. Raises `Unfit` if it is not the expected one, or damaged."""
         try:
             with path.open("rb") as file:
                 stamp = StateStamp.decoded(file.read(STAMP_BYTES))
@@ -126,11 +126,11 @@ class PackedVectors:
         return len(self.ids)
 
     def is_of(self, known: Current, model: int) -> bool:
-        """Return whether this is the copy that the database knows, of a model."""
+        """Return True if this is the copy recorded in the database, of a given model."""
         return self.stamp.token == known.token and self.stamp.facts["model"] == model
 
     def verify(self) -> None:
-        """Read all of it; raises `Unfit` where something is damaged."""
+        """Verify all of it. Raises `Unfit` if anything is damaged."""
         for name in _BULKY:
             _verify(name, getattr(self, name), self.stamp)
 
@@ -139,15 +139,15 @@ class PackedVectors:
         return self.owners.get(owner, slice(0, 0))
 
     def rows_of_chunks(self, chunks: Ids) -> Ids:
-        """Return the rows of those chunks that have one."""
+        """Return the rows of chunks, without those that have none."""
         return _found(self.chunks, self.by_chunk, chunks)
 
     def rows_of_ids(self, ids: Ids) -> Ids:
-        """Return the rows of those public ids that have one."""
+        """Return the rows of public ids, without those that have none."""
         return _found(self.ids, self.by_id, ids)
 
     def cosines(self, rows: Ids, vector: Vectors) -> Scores:
-        """Return the cosine of each row with a vector of unit length."""
+        """Return the cosine of each row with a unit vector."""
         found = np.empty(len(rows), np.float32)
         width = len(vector)
         raw = np.empty((RESCORED, width), np.int16)
@@ -171,7 +171,7 @@ def _arrays(data: mmap.mmap, stamp: StateStamp) -> dict[str, Array]:
     layout = _layout(stamp.facts["rows"], stamp.facts["dimension"], stamp.facts["owners"])
     last = next(reversed(layout.values()))
     if last.start + last.size != stamp.size:
-        raise Unfit("its size does not fit what it holds")
+        raise Unfit("its size does not fit its content")
     return {
         name: np.frombuffer(data, section.dtype, int(np.prod(section.shape)), section.start).reshape(section.shape)
         for name, section in layout.items()
@@ -189,7 +189,7 @@ def _slices(owners: Array, rows: int) -> dict[int, slice]:
 
 
 def _found(known: Ids, order: NDArray[np.int32], wanted: Ids) -> Ids:
-    """Return where in `known`, sorted by `order`, the wanted ones are; those that are not there are left out."""
+    """Return the positions of wanted values in `known`, sorted by `order`, without missing ones."""
     if not len(known):
         return np.empty(0, np.int64)
     places = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)
@@ -199,7 +199,7 @@ def _found(known: Ids, order: NDArray[np.int32], wanted: Ids) -> Ids:
 
 
 def sign_words(vectors: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Pack booleans of shape (rows, dimension) into words of 64 bits of shape (rows, words); missing ones are false."""
+    """Pack booleans (rows, dimension) into 64-bit words (rows, words), padded with False."""
     packed = np.packbits(vectors, axis=1, bitorder="little")
     missing = -packed.shape[1] % (_WORD_BITS // 8)
     if missing:
@@ -208,7 +208,7 @@ def sign_words(vectors: NDArray[np.bool_]) -> NDArray[np.uint64]:
 
 
 def write(connection: apsw.Connection, path: Path, stamp: StateStamp, model: int, dimension: int) -> None:
-    """Write the vectors of a model to a new file; all that is read is of one transaction of the caller."""
+    """Write the vectors of a model to a new file, reading within the caller's transaction."""
     columns = _columns(connection, model)
     layout = _layout(len(columns["ids"]), dimension, len(columns["owners"]))
     with open(path, "wb", opener=private) as file:
@@ -231,7 +231,7 @@ def write(connection: apsw.Connection, path: Path, stamp: StateStamp, model: int
 
 
 def _columns(connection: apsw.Connection, model: int) -> dict[str, Array]:
-    """Return what is known of each row, and the order of rows."""
+    """Return the columns of all rows in packing order."""
     kinds = [("owner", "<i8"), ("chunk", "<i8"), ("id", "<i8"), ("document", "<i8")]
     rows = np.fromiter(connection.execute(_ROWS, {"model": model}), np.dtype(kinds))
     owners, starts = np.unique(rows["owner"], return_index=True)
@@ -246,7 +246,7 @@ def _columns(connection: apsw.Connection, model: int) -> dict[str, Array]:
 
 
 def _batches(connection: apsw.Connection, model: int, chunks: Ids, dimension: int) -> Iterator[Vectors]:
-    """Yield the vectors of the chunks, in their order."""
+    """Yield the vectors of the chunks, in order, in batches."""
     for start in range(0, len(chunks), BATCH):
         bound = {"model": model, "chunks": json.dumps(chunks[start : start + BATCH].tolist())}
         data = b"".join(data for (data,) in connection.execute(_VECTORS, bound))

@@ -1,16 +1,16 @@
-"""Finding the nearest rows of a packed matrix: a scan of the sign bits, then cosines of what may be among the best.
+"""Search for the nearest rows of a packed matrix: a scan of the sign bits, then cosines of possible best rows.
 
-The scan counts, for every row, the components whose sign is not the query's; those where the query is large count three
-times. That takes a millisecond for 100,000 rows, and half as much again as counting all alike, but then half as many
-rows need a cosine.
+The scan counts, for every row, the components whose sign differs from the query's; those where the query is large count
+three times. That takes a millisecond for 100,000 rows, half as much again as counting all equally, but then half as
+many rows need a cosine.
 
-How many get one is not a fixed number, since what suffices depends on the vectors, on how many there are and on how
-many are asked for. The cosines of the first few hundred show how they follow from the counts (a line, and how far they
-stray from it), and with that how many rows of each further count are expected to belong among the best: cosines are
-computed until all that is left out is expected to hold less than a hundredth of them. Vectors in tight clusters belie
-the line, so what comes of it is looked at: as long as the outer half still holds some of the best, as many rows again
-follow. Where more than a hundred are asked for, three in a hundred may be left out: that is hardly ever one of the
-first hundred, and those below lend their cosines to candidates of other channels only.
+How many rows get a cosine is not fixed, since the sufficient number depends on the vectors, their number and the
+requested number. The cosines of the first few hundred rows show how they depend on the counts (a line, and the
+deviation from it), and thereby how many rows of each further count are expected to belong to the best: cosines are
+computed until the rows left out are expected to contain less than a hundredth of them. Vectors in tight clusters do not
+follow the line, so the result is checked: as long as the outer half still contains some of the best, as many rows again
+follow. If more than a hundred are requested, three in a hundred may be missed: that hardly ever affects the first
+hundred, and those below only lend their cosines to candidates of other channels.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from numpy.typing import NDArray
 from rifflux.store.sqlite.semantic.packed import PackedVectors, sign_words
 from rifflux.types import Ids, Scores, Vectors
 
-#: Shares of the best rows: those expected to be left out, and those that the outer half of what is looked at may hold.
+#: The maximum shares of the best rows that are expected to be missed, and found in the outer half of the examined rows.
 CLOSE = 0.01, 0.06
-#: The same where more than so many are asked for.
+#: The same if more than `DEEP` are requested.
 LOOSE = (0.03, 0.12)
 DEEP = 100
-#: So many rows get a cosine without a scan: it would not be faster.
+#: Up to this many rows all get a cosine: a scan would not be faster.
 FEW = 2048
 #: Below this share of allowed rows, their sign bits are gathered first.
 SPARSE = 0.2
-#: Cosines to learn from, at least.
+#: The minimum number of cosines to learn from.
 SAMPLE = 200
-#: Rows scanned at a time: what is computed of them stays in the processor's cache.
+#: The number of rows scanned at a time, so that their counts stay in the processor's cache.
 BLOCK = 1 << 15
-#: From so many rows on, every eighth shows how the counts are distributed.
+#: From this many rows on, every eighth is sampled for the distribution of the counts.
 MANY = 1 << 16
 EACH = 8
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.uint16]
 
-#: The upper tail of the normal distribution, tabulated as far as it is something.
+#: The upper tail of the normal distribution, tabulated over its relevant range.
 _STEPS = np.linspace(-6, 6, 241)
 _TAIL = np.array([erfc(step / sqrt(2)) / 2 for step in _STEPS])
 
@@ -53,9 +53,9 @@ _TAIL = np.array([erfc(step / sqrt(2)) / 2 for step in _STEPS])
 def nearest_rows(
     packed: PackedVectors, among: slice, allowed: Mask | None, vector: Vectors, limit: int
 ) -> tuple[Ids, Scores]:
-    """Return rows that hold the `limit` of highest cosine, and more, in no order; with their cosines.
+    """Return rows that include the `limit` of highest cosine, in no order, with their cosines.
 
-    `allowed` says of each row of the slice whether it counts; `vector` is of unit length.
+    `allowed` selects rows of the slice; `vector` has unit length.
     """
     start, count = among.start, among.stop - among.start
     if allowed is None:
@@ -73,9 +73,9 @@ def nearest_rows(
 def nearest_among(
     packed: PackedVectors, rows: Ids, vector: Vectors, limit: int, signs: NDArray[np.uint64] | None = None
 ) -> tuple[Ids, Scores]:
-    """Return those of some rows that hold the `limit` of highest cosine, and more, in no order; with their cosines.
+    """Return those of some rows that include the `limit` of highest cosine, in no order, with their cosines.
 
-    `signs` are their sign bits, where these are known already.
+    `signs` are their sign bits, if already known.
     """
     if len(rows) > max(FEW, limit):
         if signs is None:
@@ -86,7 +86,7 @@ def nearest_among(
 
 
 def apart(signs: NDArray[np.uint64], vector: Vectors) -> Counts:
-    """Count for each column of sign bits those that differ from the vector's; those of large components count three."""
+    """Return the count of differing sign bits per column; those of large components count three times."""
     (query,) = sign_words(vector[None] > 0)
     size = np.abs(vector)
     (large,) = sign_words((size > size.mean())[None])
@@ -97,7 +97,7 @@ def apart(signs: NDArray[np.uint64], vector: Vectors) -> Counts:
 
 
 def _count(signs: NDArray[np.uint64], query: NDArray[np.uint64], large: NDArray[np.uint64], counts: Counts) -> None:
-    """Add up the counts of a block; arrays are used again, since making them takes as long as counting."""
+    """Add the counts of a block; arrays are reused, since allocating them takes as long as counting."""
     differing = np.empty(signs.shape[1], np.uint64)
     all, heavy = np.empty((2, signs.shape[1]), np.uint8)
     for word, ours, mask in zip(signs, query, large, strict=True):
@@ -118,7 +118,7 @@ def _likely(
     limit: int,
     cosines: Callable[[Ids], Scores],
 ) -> tuple[Ids, Scores]:
-    """Return the places of those columns that may be among the best, and their cosines."""
+    """Return the positions of the columns that may be among the best, and their cosines."""
     missed, outside = LOOSE if limit > DEEP else CLOSE
     counts = apart(signs, vector)
     beyond = 3 * 64 * len(signs) + 1
@@ -145,7 +145,7 @@ def _likely(
 
 
 def _level(upto: NDArray[Any], rows: int) -> int:
-    """Return the lowest count up to which there are so many rows; the highest if there are fewer."""
+    """Return the lowest count up to which there are `rows` rows, or the highest if there are fewer."""
     return min(int(np.searchsorted(upto, rows)), len(upto) - 1)
 
 
@@ -157,7 +157,7 @@ def _worst(cosines: Scores, limit: int) -> float:
 def _expected_level(
     counts: Counts, cosines: Scores, histogram: NDArray[Any], level: int, limit: int, missed: float
 ) -> int:
-    """Return the count up to which rows get a cosine, judged by those of a count up to `level`, which have one."""
+    """Return the count up to which rows need a cosine, estimated from those up to `level`, which have one."""
     x = counts.astype(np.float64)
     x_mean = x.mean()
     y_mean = cosines.mean()

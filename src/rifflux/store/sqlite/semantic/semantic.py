@@ -1,4 +1,4 @@
-"""The semantic role in SQLite: chunks named by the packed vectors next to the file, or by its rows."""
+"""The semantic role in SQLite: ranking by the packed vectors beside the database, or by its rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 HOLDING_ALL = "select rowid from {table} where {table} match :terms"
 
-# The model of the fingerprint that is given, while its vectors are built or in use; without one, the model in use.
+# The model with the given fingerprint, if it is in use or being built; by default the model in use.
 _MODEL = """(
     select id from model where state in ('active', 'building')
     and iif(:model is null, state = 'active', fingerprint = :model)
@@ -54,13 +54,13 @@ select hash, data from vector
 where owner = :owner and model = {_MODEL}
 and hash in (select value from json_each(:hashes)) group by hash"""
 
-# The cross joins keep the order: the few ids are looked up, and no table is read as a whole.
+# The cross joins fix the order: the few ids are looked up, and no table is read as a whole.
 VECTORS_OF = """
 select chunk.uid, vector.data
 from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner cross join vector
     on vector.chunk = chunk.id and vector.model = (select id from model where state = 'active')"""
 
-# The first ids of the whole index, as long as an owner has enough of them; else all of the owner's, sorted.
+# The first ids of the whole index, if an owner has enough of them; otherwise all of the owner's, sorted.
 _SAMPLE = """
 select chunk.uid, vector.data
 from ({chunks}) as chunk cross join vector
@@ -77,13 +77,13 @@ PUT_MODEL = "insert into model (name, backend, dimension, fingerprint, spec, sta
 
 @dataclass(frozen=True, slots=True)
 class SqliteSemantic(Semantic):
-    """Vectors of one owner's chunks, ranked by cosine; nothing is fetched."""
+    """The vectors of one owner's chunks, ranked by cosine; chunks are not loaded."""
 
     view: OwnerView
-    #: PackedVectors vectors; None for an index in memory.
+    #: The packed vectors; None for an index in memory.
     index: VectorIndex | None
     matrices: GenerationCache[Matrix]
-    #: Rows of documents that pass a filter, since a filter is mostly used again.
+    #: The cached rows of documents that pass a filter, since filters are mostly reused.
     allowed: GenerationCache[Ids]
     samples: GenerationCache[tuple[Ids, Vectors]]
 
@@ -113,7 +113,7 @@ class SqliteSemantic(Semantic):
     def use_model(self, model: ModelInfo) -> None:
         known = self.model()
         if known is None:
-            # Nothing has a vector yet: whoever is the first changes nothing that is found.
+            # Nothing has a vector yet, so the first model changes no search results.
             with self.view.writing(content=False) as (connection, _):
                 # Another process may have been faster.
                 known = self.model()
@@ -154,7 +154,7 @@ class SqliteSemantic(Semantic):
         return found
 
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
-        """Return the vector of each chunk, by its id: as it is stored if `exact`, else rounded as packed ones are."""
+        """Return the vector of each chunk by id: as stored if `exact`, otherwise rounded like packed ones."""
         if exact:
             return self._stored_vectors(ids)
         with self.view.reading() as (connection, owners):
@@ -175,7 +175,7 @@ class SqliteSemantic(Semantic):
         return {**known, **rounded_all(stored)}
 
     def _stored_vectors(self, ids: Ids) -> Mapping[int, Vectors]:
-        """Return the vector of each chunk, by its id, as the tables have it."""
+        """Return the vector of each chunk by id, as stored in the tables."""
         rows = self.view.rows(VECTORS_OF, {"ids": json.dumps(ids.tolist())})
         found = {}
         for id, data in rows:
@@ -191,7 +191,7 @@ class SqliteSemantic(Semantic):
             packed = self.index.at(connection) if self.index else None
         if packed:
             ids, vectors_state = packed.lowest(owners, most)
-            # Vectors are read again only where the sample is of other chunks than the last one.
+            # Vectors are read again only if the sample has other chunks than the last one.
             state = (vectors_state, ids.tobytes())
             found = self.samples.get((owners, most, "read"), state)
             if found is None:
@@ -224,7 +224,8 @@ class SqliteSemantic(Semantic):
             packed = self.index.at(connection) if self.index else None
             if packed is None:
                 return self._nearest_exactly(connection, owners, vector, limit, allowed, model)
-            # Looked at last: if the index is switched to another model after this, the vectors are of the former one.
+            # Checked last: if the index is switched to another model after this, the vectors are still of the former
+            # one.
             self._check_model(connection, model)
         if self.view.several:
             return packed.nearest_of_several(owners, vector, limit, allowed)
@@ -239,7 +240,7 @@ class SqliteSemantic(Semantic):
         allowed: Allowed | None,
         model: str | None,
     ) -> Ranking:
-        """Rank without packed vectors: by those in memory, or past them while they are many and about to be packed."""
+        """Rank without packed vectors: by cached ones, or by scanning the tables if they are about to be packed."""
         if self.index and self.index.will_be_packed(connection):
             with unmoved(connection):
                 self._check_model(connection, model)
@@ -254,13 +255,13 @@ class SqliteSemantic(Semantic):
         return matrix.nearest(vector, limit, allowed)
 
     def _check_model(self, connection: apsw.Connection, model: str | None) -> None:
-        """Raise where the question was embedded by another model than the one that is searched."""
+        """Raise `ModelMismatch` if the query was embedded by another model than the one in use."""
         known = self.view.engine.known(connection, ACTIVE_MODEL)
         if known and model and ModelInfo(*known[0]).fingerprint != model:
             raise ModelMismatch(f"the question was embedded by another model than {known[0][0]}: embed it again")
 
     def _allowed(self, query: Query) -> Allowed:
-        """Return what the filter and the query's required and excluded words leave."""
+        """Return the rows allowed by the filter and the query's required and excluded words."""
         return Allowed(
             passing(self.view, self.allowed, query.filter) if query.filter else None,
             self._holding(query, Terms.all_of) if query.required else None,
@@ -279,7 +280,7 @@ class SqliteSemantic(Semantic):
         return np.empty(0, np.int64)
 
     def cosines_of(self, vector: Vectors | None, ids: Ids) -> Scores:
-        """Return the cosine of some chunks with a vector, by the tables."""
+        """Return the cosine of chunks with a vector, from the tables."""
         cosines = np.full(len(ids), np.nan)
         if vector is None:
             return cosines

@@ -1,4 +1,4 @@
-"""The packed vectors of a database, as this process has them mapped, with what changed since they were packed."""
+"""The packed vectors of a database as mapped by this process, with the changes since they were packed."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from rifflux.store.sqlite.semantic.packed import FORMAT, NAME, PackedVectors, wr
 from rifflux.store.sqlite.semantic.scan import nearest_among, nearest_rows
 from rifflux.types import Ids, Ranking, Vectors
 
-#: Reads the rows of a statement on a connection, or gives what it read before if nothing changed.
+#: Reads the rows of a statement on a connection, cached while nothing changes.
 Known = Callable[..., Any]
-#: How packed vectors are searched: all of them, or along a graph where there are very many.
+#: The search methods for packed vectors: a scan, or a graph for very large numbers.
 WAYS = ("scan", "hnsw")
-#: From so many vectors on they are packed; fewer are read into memory and scanned exactly.
+#: The minimum number of vectors for packing; fewer are read into memory and scanned exactly.
 LEAST = 4096
-#: Changed rows that are scanned exactly before it is time to pack again: a share of all, and at most so many.
+#: The number of changed rows scanned exactly before vectors are packed again: a share of all, up to a maximum.
 SHARE = 0.125
 MOST = 32_768
-#: The same while nothing else is going on, which is so after as many seconds without a change.
+#: The share while the index is idle, which it is after `QUIET` seconds without a change.
 QUIET_SHARE = 0.01
 QUIET = 2.0
-#: A log of more entries is not read by a search.
+#: The maximum number of log entries that a search reads.
 TOO_LONG = 4 * MOST
 
-#: Seconds from opening the file until all of it is read: a process that answers one question is gone by then.
+#: Seconds from opening the file to verifying all of it: a process that answers one query has ended by then.
 CHECK_AFTER = 2.0
 
-#: Rows of several owners that are kept in memory together, in bytes.
+#: The maximum memory for cached rows of several owners together, in bytes.
 MOST_TOGETHER = 64 << 20
 
 _NO_ROWS = np.empty(0, np.int64)
@@ -52,7 +52,7 @@ _MODEL = "select id, dimension from model where state = 'active'"
 _HIGHEST = "select coalesce(max(id), 0) from vector"
 _COUNT = "select count(*) from vector where model = :model"
 
-# The cross join keeps the order: the few chunks are looked up, and no table is read as a whole.
+# The cross join fixes the order: the few chunks are looked up, and no table is read as a whole.
 _FRESH = """
 select vector.owner, vector.chunk, chunk.uid, chunk.document, vector.data
 from json_each(:chunks) as wanted
@@ -61,10 +61,10 @@ cross join vector on vector.model = :model and vector.chunk = wanted.value join 
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """What changed since the vectors were packed, up to an entry of the log.
+    """The changes since the vectors were packed, up to an entry of the log.
 
-    `chunks` are all that did; `hidden` are their rows in the packed matrix, ascending, which no longer count. `matrix`
-    has the vectors of those that have one, `owners` whose they are.
+    `chunks` are all changed chunks; `hidden` are their rows in the packed matrix, ascending, which no longer count.
+    `matrix` has the vectors of those that have one, `owners` their owners.
     """
 
     seen: int
@@ -75,21 +75,21 @@ class Fresh:
 
     @classmethod
     def none(cls, seen: int, dimension: int) -> Fresh:
-        """Return no changes up to an entry of the log."""
+        """Return an empty set of changes up to an entry of the log."""
         nothing = np.empty(0, np.int64)
         return cls(seen, nothing, nothing, nothing, Matrix.of([], dimension))
 
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """The rows of several owners in the packed matrix, in the order of their ids, and their sign bits side by side."""
+    """The rows of several owners in the packed matrix in the order of their ids, with their sign bits gathered."""
 
     rows: Ids
     signs: NDArray[np.uint64]
 
     @property
     def nbytes(self) -> int:
-        """Return what they take in memory."""
+        """Return their memory."""
         return self.rows.nbytes + self.signs.nbytes
 
     @classmethod
@@ -104,9 +104,9 @@ class Together:
 
 @dataclass(frozen=True, slots=True)
 class VectorSnapshot:
-    """The packed vectors with what changed since: all that a search by meaning needs, and nothing moves under it.
+    """An immutable snapshot of the packed vectors and later changes: everything a search by meaning needs.
 
-    Where there is a graph of the packed ones, it names the candidates.
+    If there is a graph over the packed ones, it finds the candidates.
     """
 
     packed: PackedVectors
@@ -115,14 +115,14 @@ class VectorSnapshot:
     graph: hnsw.Proximity | None = None
 
     def is_of(self, known: Current, model: int) -> bool:
-        """Return whether this is the state that the database knows."""
+        """Return True if this is the state recorded in the database."""
         return self.fresh.seen == known.latest and self.packed.is_of(known, model)
 
     def nearest(self, owner: int, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
-        """Rank the `limit` chunks of an owner of highest cosine with a vector of unit length, among those allowed.
+        """Rank the `limit` allowed chunks of an owner with the highest cosines with a unit vector.
 
-        An owner alone would not have fewer
-        than `LEAST` vectors packed: so few are all looked at, whatever else is packed.
+        An owner alone would not have fewer than `LEAST` vectors packed: so few are all examined, whatever else is
+        packed.
         """
         fresh = self.fresh.matrix.where(self.fresh.owners == owner)
         ranking = fresh.nearest(vector, limit, allowed)
@@ -146,9 +146,9 @@ class VectorSnapshot:
     def nearest_of_several(
         self, owners: Sequence[int], vector: Vectors, limit: int, allowed: Allowed | None
     ) -> Ranking:
-        """Rank the nearest chunks of several owners as an index would that holds nothing else.
+        """Rank the nearest chunks of several owners like an index of only their content.
 
-        Their rows are scanned in the order of their ids, and so few as it would not pack are all looked at.
+        Their rows are scanned in the order of their ids, and numbers too small for packing are all examined.
         """
         key = tuple(owners)
         token = self.packed.stamp.token
@@ -173,7 +173,7 @@ class VectorSnapshot:
         return best(ids, np.concatenate([cosines, changed.scores]), limit)
 
     def lowest(self, owners: Sequence[int], most: int) -> tuple[Ids, object]:
-        """Return the lowest public ids of some owners' chunks, ascending, and on what their vectors depend."""
+        """Return the lowest public ids of some owners' chunks, ascending, and their vectors' state."""
         rows = np.concatenate(
             [np.arange(each.start, each.stop) for each in (self.packed.of(owner) for owner in owners)] or [_NO_ROWS]
         )
@@ -184,7 +184,7 @@ class VectorSnapshot:
         return ids, (self.packed.stamp.token, np.isin(ids, fresh).any() and self.fresh.seen)
 
     def sample(self, owners: Sequence[int], ids: Ids) -> tuple[Ids, Vectors]:
-        """Return chunks of some owners with their vectors (len(ids), dimension), rounded as packed vectors are."""
+        """Return chunks of some owners with their vectors (len(ids), dimension), rounded like packed ones."""
         fresh = self.fresh.matrix.where(np.isin(self.fresh.matrix.ids, ids))
         new: Mapping[int, Vectors] = dict(zip(fresh.ids.tolist(), fresh.vectors, strict=True))
         known = {**self.vectors_of(owners, ids), **rounded_all(new)}
@@ -194,7 +194,7 @@ class VectorSnapshot:
         return ids, vectors
 
     def _mask(self, among: slice, allowed: Allowed | None) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
-        """Return which rows of a slice count; None for all."""
+        """Return which rows of a slice count, or None for all."""
         hidden = self._hidden(among)
         if allowed is None and not len(hidden):
             return None
@@ -206,14 +206,14 @@ class VectorSnapshot:
         return mask
 
     def _hidden(self, among: slice) -> Ids:
-        """Return the rows of a slice that changed since they were packed, counted from its start."""
+        """Return the rows of a slice that changed since they were packed, relative to its start."""
         hidden = self.fresh.hidden
         first, last = np.searchsorted(hidden, [among.start, among.stop])
         found: Ids = hidden[first:last] - among.start
         return found
 
     def vectors_of(self, owners: Sequence[int], ids: Ids) -> dict[int, Vectors]:
-        """Return the vectors of those chunks of some owners that are packed and did not change since, by their ids."""
+        """Return the vectors of some owners' packed and unchanged chunks, by id."""
         rows = self.packed.rows_of_ids(ids)
         if len(self.fresh.hidden):
             rows = np.setdiff1d(rows, self.fresh.hidden)
@@ -225,13 +225,13 @@ class VectorSnapshot:
 
 
 class VectorIndex(DerivedFile):
-    """Maps the packed vectors of the database at `location`, follows its changes, and has them packed again in time."""
+    """Maps the packed vectors of the database at `location`, follows its changes, and packs them again in time."""
 
     title = "the matrix of packed vectors"
 
     def __init__(self, location: str, known: Known, *, read_only: bool, way: str) -> None:
         if way not in WAYS:
-            raise InvalidArgument(f"no way to find neighbours is called {way!r}: choose one of {', '.join(WAYS)}")
+            raise InvalidArgument(f"unknown search method {way!r} for neighbours: choose one of {', '.join(WAYS)}")
         super().__init__(location, NAME, read_only=read_only)
         self._location = location
         self._known = known
@@ -239,7 +239,7 @@ class VectorIndex(DerivedFile):
         if way == "hnsw":
             hnsw.needed()
             self._graphs = location_of(location, hnsw.NAME)
-        # The token of the graph that was looked at last.
+        # The token of the last graph seen.
         self._graph_seen = ""
         self._closing = self._renewing = False
         self._open: VectorSnapshot | None = None
@@ -247,7 +247,7 @@ class VectorIndex(DerivedFile):
         self._together: GenerationCache[Together] = GenerationCache(MOST_TOGETHER)
 
     def at(self, connection: apsw.Connection) -> VectorSnapshot | None:
-        """Return what is packed, with what changed since, as a connection sees it; None where nothing fits."""
+        """Return the packed vectors with later changes as seen by a connection, or None if none fit."""
         rows = self._known(connection, CURRENT, name=NAME)
         if not rows or rows[0][2] in ("", self._refused):
             return None
@@ -262,7 +262,7 @@ class VectorIndex(DerivedFile):
         return found
 
     def _followed(self, connection: apsw.Connection) -> VectorSnapshot | None:
-        """Return the snapshot of this moment, made from the former one where the packed file is still the same."""
+        """Return the current snapshot, derived from the former one if the packed file is unchanged."""
         known = current(connection, NAME)
         model = connection.execute(_MODEL).fetchone()
         if known is None or model is None:
@@ -286,7 +286,7 @@ class VectorIndex(DerivedFile):
         return VectorSnapshot(packed, followed, self._together, self._graph_of(connection, packed))
 
     def _check_later(self, packed: PackedVectors) -> None:
-        """Have all of a file that was just opened read in the background: a question does not wait for that."""
+        """Verify a newly opened file in the background: a query does not wait for that."""
         if self._check:
             self._check.cancel()
         self._check = threading.Timer(CHECK_AFTER, self._check_whole, (packed,))
@@ -294,7 +294,7 @@ class VectorIndex(DerivedFile):
         self._check.start()
 
     def _check_whole(self, packed: PackedVectors) -> None:
-        """Use a file no more, and have it made again, if what it holds is not what was written."""
+        """Stop using a file and rebuild it if its content is not what was written."""
         try:
             packed.verify()
         except Unfit as error:
@@ -303,11 +303,11 @@ class VectorIndex(DerivedFile):
             self.suggest()
 
     def _graph_moved(self, connection: apsw.Connection) -> bool:
-        """Return whether there is another graph than the one that was looked at last."""
+        """Return True if there is another graph than the last one seen."""
         return self._graphs is not None and hnsw.known(connection) != self._graph_seen
 
     def _graph_of(self, connection: apsw.Connection, packed: PackedVectors) -> hnsw.Proximity | None:
-        """Return the graph of what is packed, if there shall be one and it can be used."""
+        """Return the graph over the packed vectors, if it is enabled and can be used."""
         if self._graphs is None or len(packed) < hnsw.LEAST:
             return None
         if self._open and self._open.packed is packed and not self._graph_moved(connection):
@@ -320,7 +320,7 @@ class VectorIndex(DerivedFile):
             return None
 
     def unused_graph(self, connection: apsw.Connection) -> str | None:
-        """Return why the graph that was chosen is not used; None if it is, or none was chosen."""
+        """Return why the chosen graph is not used; None if it is used, or none was chosen."""
         if self._graphs is None:
             return None
         found = self.at(connection)
@@ -338,7 +338,7 @@ class VectorIndex(DerivedFile):
         return f"neighbors=hnsw is not used: {reason}"
 
     def will_be_packed(self, connection: apsw.Connection) -> bool:
-        """Have vectors packed soon, which a search could do with, if there are enough; returns whether there are."""
+        """Have vectors packed soon for the benefit of searches, if there are enough; return whether there are."""
         if self.builder is None or self._known(connection, _HIGHEST)[0][0] < LEAST:
             return False
         self.suggest()
@@ -346,22 +346,22 @@ class VectorIndex(DerivedFile):
         return bool(models) and self._known(connection, _COUNT, model=models[0][0])[0][0] >= LEAST
 
     def _is_behind(self, connection: apsw.Connection) -> bool:
-        """Return whether there are so many vectors that packing pays, by the highest row, which costs nothing."""
+        """Return True if there may be enough vectors for packing, by the highest row, which is cheap to read."""
         return bool(self._known(connection, _HIGHEST)[0][0] >= LEAST)
 
     def build(self) -> None:
-        """Pack now what is not packed yet, if there is enough of it."""
+        """Pack unpacked vectors now, if there are enough."""
         self._changed_at = -QUIET
         super().build()
 
     def erased(self, owners: Collection[int], *, documents: bool) -> None:
-        """Pack again what there is, so that nothing that was deleted stays in a file next to the database."""
+        """Pack the vectors again, so that nothing deleted stays in a file beside the database."""
         if documents and self.builder and self.place.exists():
             self._renewing = True
             self.build()
 
     def close(self) -> None:
-        """End what goes on in the background; what this process changed is packed first, but no graph is waited for."""
+        """End background work; this process's changes are packed first, but no graph is waited for."""
         self._changed_at = -QUIET
         self._closing = True
         if self._check:
@@ -383,11 +383,11 @@ class VectorIndex(DerivedFile):
             raise Unfit(f"of the graph over it, {error}") from error
 
     def forget(self, connection: apsw.Connection) -> None:
-        """Know no copy any more, nor one of the graph over it."""
+        """Forget any copy, and any graph over it."""
         forget(connection, f"{NAME}*")
 
     def _keep(self, connection: apsw.Connection) -> bool:
-        """Pack if it is time, and have the graph follow; False if it will be later, or if somebody else is at it."""
+        """Pack if it is time, and update the graph; return False if postponed, or if another process is doing so."""
         return self._keep_packed(connection) and (self._graphs is None or self._keep_graph(connection, self._graphs))
 
     def _keep_packed(self, connection: apsw.Connection) -> bool:
@@ -413,14 +413,14 @@ class VectorIndex(DerivedFile):
         return built
 
     def _drop(self, connection: apsw.Connection) -> None:
-        """Do without what is next to the database."""
+        """Delete the files beside the database."""
         self._renewing = False
         self.forget(connection)
         self.place.unlink(missing_ok=True)
         self._drop_graph(connection)
 
     def _drop_graph(self, connection: apsw.Connection) -> None:
-        """Do without the graph, if there is one, until it is rebuilt; it holds vectors too."""
+        """Delete the graph, which contains vectors too, until it is rebuilt."""
         forget(connection, hnsw.NAME)
         shutil.rmtree(location_of(self._location, hnsw.NAME), ignore_errors=True)
 
@@ -436,7 +436,7 @@ class VectorIndex(DerivedFile):
         return len(packed) < hnsw.LEAST or hnsw.keep(connection, place, packed, lambda: not self._closing)
 
     def _behind(self, connection: apsw.Connection, model: int) -> tuple[float, int]:
-        """Count the chunks that changed since they were packed, and all; infinitely many if nothing fits."""
+        """Return the number of chunks changed since packing, and of all; infinity if nothing fits."""
         try:
             known = current(connection, NAME)
             if known and known.token != self._refused:
@@ -447,7 +447,7 @@ class VectorIndex(DerivedFile):
 
 
 def _follow(connection: apsw.Connection, packed: PackedVectors, fresh: Fresh, latest: int) -> Fresh:
-    """Return what changed up to the log's last entry."""
+    """Return the changes up to the log's last entry."""
     chunks = np.array(touched(connection, NAME, fresh.seen), np.int64)
     if not len(chunks):
         return replace(fresh, seen=latest)
