@@ -2,7 +2,7 @@
 # make test    install what tests need, run them all in three processes
 # make quick   the same without those that take more than a second
 # make fuzz    run the property tests with many random examples
-# make check   format, lint, types, import layers, structure
+# make check   format, lint, types, import layers, structure; with --jobs 2 beside each other
 # make bench   list what can be measured; NAME=program ARGS='its arguments' runs one (see bench/README.md)
 # make docs    build the documentation into site/; warnings and broken links are errors
 # make release build wheel and source distribution, install each in an empty environment, search with it;
@@ -17,7 +17,7 @@ PROCESSES ?= 3
 # A process takes all tests of a file, which share what they set up, and files in the order of tests/conftest.py.
 SPREAD = --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test quick fuzz check format bench docs release model clean
+.PHONY: demo environment test quick fuzz check style types layers structure format bench docs release model clean
 .DELETE_ON_ERROR:
 
 # A Debian without python3-venv can make an environment, only not put pip in it; the outer pip installs into it then.
@@ -31,8 +31,8 @@ $(VENV)/.user: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(PIP) -e '.[dev,integrations]'
-	@touch $@ $(VENV)/.user
+	$(PIP) -e '.[dev,docs,integrations]'
+	@touch $@ $(VENV)/.user $(VENV)/.docs
 
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[bench]'
@@ -40,6 +40,8 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 
 demo: $(VENV)/.user
 	@scripts/demo.sh $(BIN)/rifflux
+
+environment: $(VENV)/.dev
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(SPREAD)
@@ -51,11 +53,20 @@ quick: $(VENV)/.dev
 fuzz: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -m hypothesis
 
-check: $(VENV)/.dev
+# Types take as long as all others together: they come first, so that two processes end at about the same time.
+check: types style layers structure
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+style: $(VENV)/.dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(BIN)/mypy
+
+layers: $(VENV)/.dev
 	$(BIN)/lint-imports
+
+structure: $(VENV)/.dev
 	$(BIN)/python -m bench structure --check
 
 format: $(VENV)/.dev

@@ -217,7 +217,7 @@ class TestCounts:
             text = path.read_text("utf-8")
             assert embedder.count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False))
 
-    @examples(500)
+    @examples(200)
     @given(st.lists(ODD, max_size=12).map("".join))
     def test_are_those_of_the_tokenizer_whatever_the_text(
         self, embedder: OnnxEmbedder, tokenizer: Tokenizer, text: str
@@ -229,7 +229,7 @@ class TestTokens:
     """Ours are those of the `tokenizers` package."""
 
     @pytest.mark.slow
-    @examples(500)
+    @examples(200)
     @given(st.lists(ODD, max_size=12).map("".join), st.none() | st.lists(ODD, max_size=12).map(" ".join))
     def test_of_any_text_or_pair(self, cutting: Any, text: str, pair: str | None) -> None:
         found = load_tokenizer(BUNDLED / "tokenizer.json", 16).encode(text, pair)
