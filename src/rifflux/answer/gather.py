@@ -29,9 +29,9 @@ DAMPING = 8
 AROUND = 400
 _BREAK = re.compile(r"\n[ \t]*\n\s*")
 #: A passage that has less than this share of the best one's relevance is no evidence beside it.
-LEAST_SHARE = 0.25
+LEAST_SHARE = 0.1
 #: How evidence is chosen: passages of a document, and documents that share a small budget.
-LIMITS = Limits(per_document=2, least=4, noun="documents")
+LIMITS = Limits(per_document=4, least=4, noun="documents")
 #: The intent that packs are made with.
 INTENT = "answer"
 
@@ -171,19 +171,36 @@ def _joined(hits: Sequence[Hit], document: Document) -> Iterator[Hit]:
     """Yield passages of a document, best first, each joined with those found beside it, which are not repeated."""
     left = [hit for hit in hits if not hit.withheld]
     yield from (hit for hit in hits if hit.withheld)
+    before: list[Span] = []
     while left:
         best = left.pop(0)
+        if any(start <= best.span[0] and best.span[1] <= end for start, end in before):
+            continue
         span = best.span
         count = 1
         while count < JOINED and (beside := _beside(span, left, document.text)):
             left.remove(beside)
             span = (min(span[0], beside.span[0]), max(span[1], beside.span[1]))
             count += 1
-        span = _widened(span, document.text)
+        span = _outside(before, span, _widened(span, document.text))
+        if not document.text[slice(*span)].strip():
+            continue
+        before.append(span)
         if span == best.span:
             yield best
         else:
             yield replace(best, span=span, text=document.text[slice(*span)])
+
+
+def _outside(before: Sequence[Span], span: Span, widened: Span) -> Span:
+    """Return a span as it was widened, without what stands in those before it."""
+    start, end = widened
+    for other in before:
+        if other[0] <= span[0]:
+            start = max(start, other[1])
+        else:
+            end = min(end, other[0])
+    return (start, end)
 
 
 def _widened(span: Span, text: str) -> Span:
