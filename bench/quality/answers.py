@@ -128,7 +128,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.record and arguments.record.exists():
         parser.error(f"{arguments.record} is there: the first run over a set is the one that counts")
-    questions = [*_read(arguments.questions)]
+    questions = read_questions(arguments.questions)
     with tempfile.TemporaryDirectory() as temporary:
         path = arguments.keep or Path(temporary) / "answers.db"
         with rifflux.open(path) as index:
@@ -154,10 +154,11 @@ def main() -> None:
         arguments.record.write_text("\n".join(lines) + "\n", "utf-8")
 
 
-def _read(path: Path) -> Iterator[GoldQuestion]:
-    for line in path.read_text("utf-8").splitlines():
-        row = json.loads(line)
-        yield GoldQuestion(
+def read_questions(path: Path) -> list[GoldQuestion]:
+    """Return the questions of a file, one in each line."""
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [
+        GoldQuestion(
             row["id"],
             row["kind"],
             row["question"],
@@ -167,6 +168,8 @@ def _read(path: Path) -> Iterator[GoldQuestion]:
             row.get("file") or "",
             row.get("previous") or "",
         )
+        for row in rows
+    ]
 
 
 def _judged(index: Index, question: GoldQuestion) -> JudgedAnswer:

@@ -45,6 +45,7 @@ ARGUMENTS: dict[str, str] = {
     "forms": "DATA scifact --documents 4 --parts times --keep KEEP",
     "table": "DATA scifact --peers --keep KEEP",
     "answers": "DATA/questions.jsonl DATA/docs/rust-book",
+    "sufficiency": "DATA/questions.jsonl INDEX",
     "code": "--each 2 --keep PACKAGES",
     "pdf": "--each 4 --keep PACKAGES",
     "papers": "DATA/papers DATA/papers/truths.tsv --show",

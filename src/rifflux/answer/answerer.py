@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from rifflux.answer.extract import MOST, Candidate, Quotation, chosen, compares, numbered, ranked
+from rifflux.answer.extract import MOST, Quotation, RankedBlocks, chosen, compares, numbered, ranked
 from rifflux.answer.gather import Evidence, Place, gather
 from rifflux.answer.history import ASSISTANT, Turn, checked_history, completed, follows
 from rifflux.answer.model import EXTRACT, Answer, AnswerEvent, Done, Failed, Sources
@@ -39,6 +39,9 @@ REWRITE_S = 1.5
 #: Characters of a question that a model completed.
 LONGEST_QUESTION = 400
 
+_NOTHING_TO_QUOTE = "no text of these passages can be quoted"
+_NOTHING_NEW = "these passages say no more than the answer before"
+
 
 @dataclass(frozen=True)
 class Answerer:
@@ -62,6 +65,13 @@ class Answerer:
 
     def answering(self, request: QuestionRequest, gone: Callable[[], bool] | None = None) -> Iterator[AnswerEvent]:
         """Stream the events of an answer; the last one is `Done` or `Failed`."""
+        return self._run(request, gone or (lambda: False)).events()
+
+    def look_up(self, request: QuestionRequest) -> Prepared:
+        """Return what is found for a question before anything is refused or written."""
+        return self._run(request, lambda: False).found()
+
+    def _run(self, request: QuestionRequest, gone: Callable[[], bool]) -> _Run:
         checked_query(request.question)
         turns, notes = checked_history(request.history)
         asked = _AnswerInput(
@@ -72,8 +82,7 @@ class Answerer:
             max_tokens=request.max_tokens,
             deadline=checked_deadline(request.deadline_ms),
         )
-        run = _Run(self, asked, None if request.extract else self.chat, gone or (lambda: False), notes)
-        return run.events()
+        return _Run(self, asked, None if request.extract else self.chat, gone, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +98,18 @@ class _AnswerInput:
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
-    """The evidence for a question, its blocks in their order, what was `missing` to order them, and if it is enough."""
+class Prepared:
+    """The evidence for a question as it was `searched` for, its blocks in their order, and if it is enough.
 
+    `given` are the answers before a question that was completed: they are not given again.
+    """
+
+    searched: str
     evidence: Evidence
     passages: Sequence[SourcePassage]
-    candidates: Sequence[Candidate]
-    missing: Sequence[Notice]
+    ranking: RankedBlocks
     enough: Sufficiency
+    given: Sequence[str] = ()
 
 
 @dataclass
@@ -121,7 +134,8 @@ class _Run:
 
     def _events(self) -> Iterator[AnswerEvent]:
         asked = self.asked
-        searched, found = self._found()
+        found = self.found()
+        searched = found.searched
         evidence = found.evidence
         enough = found.enough
         self.degraded += evidence.degraded
@@ -133,8 +147,7 @@ class _Run:
             evidence = replace(evidence, pack=replace(evidence.pack, items=evidence.pack.items[:NEAREST]))
         elif not reason:
             most = 1 if enough.notice else MOST
-            given = self._given(searched)
-            quotations = chosen(found.candidates, most, given, comparing=compares(asked.question))
+            quotations = chosen(found.ranking, most, found.given, comparing=compares(asked.question))
             if not self.chat:
                 evidence, quotations = numbered(evidence, quotations)
         if enough.notice and not self.chat:
@@ -160,21 +173,15 @@ class _Run:
                 by = self.chat.model
                 reason = f"{self.chat.model} finds no answer in these passages"
         if by == EXTRACT:
-            self.degraded += found.missing
+            self.degraded += found.ranking.missing
             if self.chat and enough.notice:
                 self.notes.append(enough.notice)
             yield from quoted(draft, quotations)
+        if not reason and not draft.sentences:
+            reason = _NOTHING_NEW if found.given else _NOTHING_TO_QUOTE
         yield Done(self._answer(searched, evidence, draft, reason, by))
 
-    def _given(self, searched: str) -> list[str]:
-        """Return the answers before a question that was completed, which are not given again."""
-        if searched == self.asked.question:
-            return []
-        return [turn.content for turn in self.asked.history if turn.role == ASSISTANT]
-
     def _answer(self, searched: str, evidence: Evidence, draft: Draft, reason: str, by: str) -> Answer:
-        if not reason and not draft.sentences:
-            reason = "no text of these passages can be quoted"
         milliseconds = round((time.perf_counter() - self.started) * 1000, 3)
         return Answer(
             self.asked.question,
@@ -220,8 +227,8 @@ class _Run:
         finally:
             pieces.close()
 
-    def _found(self) -> tuple[str, _Prepared]:
-        """Return what was searched for and what was found: a question that follows another one is completed.
+    def found(self) -> Prepared:
+        """Return what was found: a question that leans on the one before it is completed.
 
         One that does not seem to is completed where nothing answers it alone, if that finds something better.
         """
@@ -229,19 +236,19 @@ class _Run:
         history = self.asked.history
         searcher = Searcher(self.answerer.sources[0].view)
         if not history:
-            return question, self._looked_up(question)
-        alone: _Prepared | None = None
+            return self._looked_up(question)
+        alone: Prepared | None = None
         if not follows(question, searcher):
             alone = self._looked_up(question)
             if alone.enough.is_answered:
-                return question, alone
+                return alone
         searched = (self._rewritten(question) if self.chat else "") or completed(question, history, searcher)
         together = self._looked_up(searched, question)
         if alone and alone.enough.probability >= together.enough.probability:
-            return question, alone
-        return searched, together
+            return alone
+        return together
 
-    def _looked_up(self, text: str, follow_up: str = "") -> _Prepared:
+    def _looked_up(self, text: str, follow_up: str = "") -> Prepared:
         evidence = gather(
             self.answerer.sources,
             text,
@@ -252,9 +259,12 @@ class _Run:
             deadline=self.asked.deadline,
         )
         passages = _passages(evidence)
-        candidates, missing = ranked(evidence, passages, follow_up)
-        enough = sufficiency(evidence, candidates)
-        return _Prepared(evidence, passages, candidates, missing, enough)
+        ranking = ranked(evidence, passages, follow_up)
+        enough = sufficiency(evidence, ranking.blocks)
+        given: list[str] = []
+        if follow_up:
+            given = [turn.content for turn in self.asked.history if turn.role == ASSISTANT]
+        return Prepared(text, evidence, passages, ranking, enough, given)
 
     def _rewritten(self, question: str) -> str:
         """Return the question as the model completes it; empty where it does not in time."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ import numpy as np
 
 from rifflux.answer.blocks import AnswerBlock, blocks, grown
 from rifflux.answer.gather import Evidence, Found
+from rifflux.answer.marking import QuestionTokens, sentence_spans
 from rifflux.answer.support import SourcePassage
 from rifflux.errors import ModelError
 from rifflux.retrieve.fuse.base import weights_of
@@ -41,6 +43,8 @@ BEHIND_PROSE = 0.1
 HEADED = 0.6
 #: What the words count that complete a follow-up.
 OLD = 0.2
+#: Characters of what is quoted of a block that was quoted before.
+RUN = 400
 #: A second block is quoted if its score is by no more than this behind the best one's. Words of the question that it
 #: holds and the best one lacks count once more.
 MARGIN = 0.1
@@ -61,6 +65,8 @@ _COMPARING = re.compile(
     r"|\w\s+or\s+\w",
     re.IGNORECASE,
 )
+#: The number of a passage, behind a sentence that cites it.
+_MARK = re.compile(r"\s*\[\d+\]")
 #: Ends of sentences, which fit into no block.
 _STOPS = re.compile(r"[?!.…]+(?=\s|\Z)")
 #: What parts the words of a file's name.
@@ -71,13 +77,17 @@ _RELEASE = re.compile(r"\d+\.\d+.*\b(?:19|20)\d\d\b")
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """A block of a passage as it is quoted; `span` is its place in the document, `label` the headings it is under."""
+    """A block of a passage as it is quoted; `span` is its place in the document, `label` the headings it is under.
+
+    `mark` is the place in the text of the sentence that answers, None for a text of one sentence.
+    """
 
     passage: SourcePassage
     text: str
     span: Span
     is_whole: bool = False
     label: str = ""
+    mark: Span | None = None
 
     @property
     def labelled(self) -> str:
@@ -139,10 +149,20 @@ class Candidate:
         return (start + block.span[0], start + block.span[1])
 
 
-def ranked(
-    evidence: Evidence, passages: Sequence[SourcePassage], follow_up: str = ""
-) -> tuple[list[Candidate], list[Notice]]:
-    """Return the blocks of passages, those that answer best first, and what was missing to order them.
+@dataclass(frozen=True, slots=True)
+class RankedBlocks:
+    """The blocks of passages, those that answer best first, and what was `missing` to order them.
+
+    `question` has its tokens, None where there are no vectors of tokens.
+    """
+
+    blocks: Sequence[Candidate]
+    missing: Sequence[Notice] = ()
+    question: QuestionTokens | None = None
+
+
+def ranked(evidence: Evidence, passages: Sequence[SourcePassage], follow_up: str = "") -> RankedBlocks:
+    """Return the blocks of passages in their order.
 
     Of a question that was completed, the words of the `follow_up` count more than those that complete it.
     """
@@ -153,9 +173,13 @@ def ranked(
         each.score = COVERAGE * each.covered + PLACE / (1 + each.place)
     candidates.sort(key=lambda each: -each.score)
     candidates = candidates[:COMPARED]
-    degraded = _by_meaning(evidence, candidates, follow_up)
+    try:
+        question = _by_meaning(evidence, candidates, follow_up)
+    except ModelError as error:
+        reason = f"blocks were chosen by their words alone: {error}"
+        return RankedBlocks(candidates, [Notice.of(error, "sentences.by_words", reason)])
     candidates.sort(key=lambda each: -each.score)
-    return candidates, degraded
+    return RankedBlocks(candidates, question=question)
 
 
 def compares(question: str) -> bool:
@@ -164,36 +188,66 @@ def compares(question: str) -> bool:
 
 
 def chosen(
-    candidates: Sequence[Candidate], most: int = MOST, given: Sequence[str] = (), *, comparing: bool = False
+    ranking: RankedBlocks, most: int = MOST, given: Sequence[str] = (), *, comparing: bool = False
 ) -> list[Quotation]:
     """Return the best block, and others that are nearly as good and say something else; for a comparison, both sides.
 
-    An answer that was `given` before does not begin with the same block again, if there is another one.
+    Of a block that was `given` before, only the sentence that answers is quoted, if that is not all that was given.
     """
     found: list[Quotation] = []
-    new = [each for each in candidates if not any(each.block.text in text for text in given)]
-    ranking = [(each.score, each) for each in new or candidates]
     longest = LONGEST
     margin = MARGIN
     if comparing and most > 1:
         most = MOST_COMPARED
         longest = LONGEST_COMPARED
         margin = MARGIN_COMPARED
-    if ranking:
-        best = ranking[0][1]
-        added = [(each.score + ADDED * each.adds_to(best), each) for _, each in ranking[1:]]
-        ranking[1:] = sorted(added, key=lambda scored: -scored[0])
-    for score, each in ranking:
-        if len(found) == most or score < ranking[0][0] - margin:
+    blocks = [(each.score, each) for each in ranking.blocks]
+    if blocks:
+        best = blocks[0][1]
+        added = [(each.score + ADDED * each.adds_to(best), each) for _, each in blocks[1:]]
+        blocks[1:] = sorted(added, key=lambda scored: -scored[0])
+    least = -math.inf
+    for score, each in blocks:
+        if len(found) == most or score < least:
             break
-        quotation = each.quotation()
+        quotation = _quoted(each, given, ranking.question)
+        if quotation is None:
+            continue
         length = sum(len(other.text) for other in found)
         if found and (length + len(quotation.text) > longest or any(_repeats(quotation, other) for other in found)):
             continue
+        if not found:
+            least = score - margin
         if found and quotation.label == found[-1].label and quotation.passage.item.key == found[-1].passage.item.key:
             quotation = replace(quotation, label="")
         found.append(quotation)
     return found
+
+
+def _quoted(candidate: Candidate, given: Sequence[str], question: QuestionTokens | None) -> Quotation | None:
+    """Return a block as it is quoted; of one that was given before what answers, None if nothing else was given."""
+    before = [text for text in given if candidate.block.text in text]
+    if not before:
+        return candidate.quotation()
+    whole = candidate.quotation()
+    span = question.answering_spans([whole.text])[0] if question else None
+    longest = min(len(_MARK.sub("", text).strip()) for text in before) - 1
+    texts = [_run_around(whole.text, span), whole.text[slice(*span)]] if span else [whole.text]
+    text = next((text for text in texts if len(text) <= longest), None)
+    if text is None:
+        return None
+    return replace(whole, text=text, label="")
+
+
+def _run_around(text: str, answering: Span) -> str:
+    """Return the sentence that answers with those behind it, then with those before it, as far as that is short."""
+    spans = sentence_spans(text)
+    first = last = spans.index(answering)
+    while last + 1 < len(spans) and spans[last + 1][1] - answering[0] <= RUN:
+        last += 1
+    while first and spans[last][1] - spans[first - 1][0] <= RUN:
+        first -= 1
+    return text[spans[first][0] : spans[last][1]]
 
 
 def numbered(evidence: Evidence, quotations: Sequence[Quotation]) -> tuple[Evidence, list[Quotation]]:
@@ -235,15 +289,15 @@ def _candidates(evidence: Evidence, passage: SourcePassage, place: int, follow_u
     return candidates
 
 
-def _weights(found: Found, new: frozenset[str]) -> dict[str, float]:
-    """Return the share of each term in all that a question says; where some are `new`, the others count less.
+def _weights(found: Found, new: frozenset[str], old: float = OLD) -> dict[str, float]:
+    """Return the share of each term in all that a question says; where some are `new`, the others count `old` of it.
 
     What stands for a word, such as another spelling of one that occurs nowhere, counts what the word does.
     """
     single: dict[str, float] = {}
     for clause, weight in weights_of(found.plan).items():
         for term in clause:
-            worth = OLD * weight if new and term not in new else weight
+            worth = old * weight if new and term not in new else weight
             single[term] = max(single.get(term, 0.0), worth)
     total = sum(single.values())
     if not total:
@@ -267,41 +321,48 @@ def _mended(found: Found) -> str:
     return text
 
 
-def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: str) -> list[Notice]:
-    """Add to each score how near a block is to the question; return what was missing for that."""
+def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: str) -> QuestionTokens | None:
+    """Add to each score how near a block is to the question, and return the tokens of that. Raises `ModelError`."""
     found = evidence.found[0]
     if not candidates or not found.searcher.store.counts()["embedded_chunks"] or not found.query.semantic_text:
-        return []
+        return None
     embedder = found.searcher.view.embedder
     texts = [headed(each) for each in candidates]
-    try:
-        if isinstance(embedder, TokenEmbedder):
-            text = _mended(found)
-            question, *blocks = embedder.token_vectors([text, *texts])
-            weights = _token_weights(found, embedder, text, len(question), follow_up)
-            if len(question):
-                whole = weights @ question if follow_up else question.mean(axis=0)
-                _add_fits(candidates, question, weights, blocks, _unit(whole))
-        else:
-            question = embedder.question_vector(found.query.semantic_text)
-            cosines = np.maximum(embedder.hurried.passage_vectors(texts) @ question, 0.0)
-            for each, cosine in zip(candidates, cosines.tolist(), strict=True):
-                each.meaning = cosine
-    except ModelError as error:
-        reason = f"blocks were chosen by their words alone: {error}"
-        return [Notice.of(error, "sentences.by_words", reason)]
+    tokens: QuestionTokens | None = None
+    if isinstance(embedder, TokenEmbedder):
+        text = _mended(found)
+        question, *blocks = embedder.token_vectors([text, *texts])
+        weights = _token_weights(found, embedder, text, len(question), follow_up)
+        if len(question):
+            tokens = QuestionTokens(question, weights, embedder)
+            if found.searcher.analyzer.terms(follow_up):
+                latest = _token_weights(found, embedder, text, len(question), follow_up, 0.0)
+                tokens = QuestionTokens(question, latest, embedder)
+            elif follow_up:
+                latest = np.zeros(len(question))
+                latest[: embedder.count_tokens(_STOPS.sub("", follow_up))] = 1.0
+                tokens = QuestionTokens(question, latest, embedder, before=weights)
+            whole = weights @ question if follow_up else question.mean(axis=0)
+            _add_fits(candidates, question, weights, blocks, _unit(whole))
+    else:
+        question = embedder.question_vector(found.query.semantic_text)
+        cosines = np.maximum(embedder.hurried.passage_vectors(texts) @ question, 0.0)
+        for each, cosine in zip(candidates, cosines.tolist(), strict=True):
+            each.meaning = cosine
     for each in candidates:
         each.score += MEANING * each.meaning + FIT * (each.fit or 0.0) + WORST_FIT * (each.worst or 0.0)
         each.score += VALUE * any(character.isdigit() for character in each.block.text)
         each.score -= BEHIND_PROSE * each.passage.is_code
         each.score -= BEHIND_PROSE * bool(_RELEASE.search(each.heading_path))
-    return []
+    return tokens
 
 
-def _token_weights(found: Found, embedder: TokenEmbedder, text: str, tokens: int, follow_up: str) -> Scores:
+def _token_weights(
+    found: Found, embedder: TokenEmbedder, text: str, tokens: int, follow_up: str, old: float = OLD
+) -> Scores:
     """Return what each token of the question counts: the root of the share of its word, nothing for a stop word."""
     analyzer = found.searcher.analyzer
-    shares = _weights(found, frozenset(analyzer.terms(follow_up)))
+    shares = _weights(found, frozenset(analyzer.terms(follow_up)), old)
     words = Words(analyzer)
     words.read(text)
     return np.sqrt(token_weights(embedder, text, words, shares, tokens))

@@ -32,7 +32,7 @@ BEST = 3
 #: The passages of a source that are looked at for what is named to the letter, and the share of the question it is.
 LOOKED_AT = 10
 LETTER = 0.5
-#: From which probability on a question is answered, and its closest passage quoted.
+#: From which probability on a question is answered, and its closest passage quoted: where that is as likely as not.
 ANSWERED = 0.55
 CLOSEST = 0.5
 #: Words of a question beyond which it is no longer.
@@ -84,18 +84,22 @@ class Signals:
         return 1 / (1 + math.exp(-odds))
 
 
-BY_TOKENS = SignalWeights(-10.64, relevance=1.46, fit=9.21, worst=3.37, length=5.37)
+BY_TOKENS = SignalWeights(-8.42, relevance=2.21, fit=4.43, worst=3.9, length=4.84)
 BY_MEANING = SignalWeights(-4.63, relevance=0.52, meaning=5.52, covered=4.3)
 BY_WORDS = SignalWeights(-3.04, relevance=3.15, covered=2.7)
 
 
 @dataclass(frozen=True, slots=True)
 class Sufficiency:
-    """Whether evidence is enough: the `reason` of a refusal, or a `notice` with the closest passage."""
+    """Whether evidence is enough: the `reason` of a refusal, or a `notice` with the closest passage.
+
+    `signals` are those of the best blocks, None where there are no blocks.
+    """
 
     probability: float
     reason: str = ""
     notice: Notice | None = None
+    signals: Signals | None = None
 
     @property
     def is_answered(self) -> bool:
@@ -107,18 +111,19 @@ def sufficiency(evidence: Evidence, candidates: Sequence[Candidate]) -> Sufficie
     """Return whether the best blocks answer, and why not."""
     if not evidence.pack.items:
         return Sufficiency(0.0, _NOTHING)
-    probability = max(_probability(evidence, candidates[:BEST]), *(_to_the_letter(each) for each in evidence.found), 0)
+    signals = _signals(evidence, candidates) if candidates else None
+    likely = signals.probability if signals else 0.0
+    probability = max(likely, *(_to_the_letter(each) for each in evidence.found))
     if probability >= ANSWERED:
-        return Sufficiency(probability)
+        return Sufficiency(probability, signals=signals)
     if probability >= CLOSEST:
         text = "nothing answers this for certain: this is the closest passage"
-        return Sufficiency(probability, notice=Notice("answer.closest", text))
-    return Sufficiency(probability, _WEAK)
+        return Sufficiency(probability, notice=Notice("answer.closest", text), signals=signals)
+    return Sufficiency(probability, _WEAK, signals=signals)
 
 
-def _probability(evidence: Evidence, best: Sequence[Candidate]) -> float:
-    if not best:
-        return 0.0
+def _signals(evidence: Evidence, candidates: Sequence[Candidate]) -> Signals:
+    best = candidates[:BEST]
     return Signals(
         evidence.pack.confidence,
         meaning=max(each.meaning for each in best),
@@ -126,7 +131,7 @@ def _probability(evidence: Evidence, best: Sequence[Candidate]) -> float:
         fit=max((each.fit for each in best if each.fit is not None), default=None),
         worst=max((each.worst for each in best if each.worst is not None), default=None),
         length=min(len(evidence.found[0].query.semantic_text.split()), LONG) / LONG,
-    ).probability
+    )
 
 
 def _to_the_letter(found: Found) -> float:

@@ -1,0 +1,36 @@
+"""The sentence of a text that answers, and what of an answer that was given before is given again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import rifflux
+from rifflux import Index
+
+PAGE = """# Water
+
+The water of the allotments is turned on on the 28th of March if there is no frost. It is turned off on the 31st of
+October. The meter is read by the warden, who sends the bill in January. A key for the shed costs twelve euros.
+"""
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    folder: Path = tmp_path_factory.mktemp("pages")
+    (folder / "water.md").write_text(PAGE, "utf-8")
+    with rifflux.open(":memory:") as index:
+        index.add(folder)
+        yield index
+
+
+def test_a_follow_up_gets_what_answers_it_and_not_the_same_again(index: Index) -> None:
+    question = "When is the water of the allotments turned on?"
+    first = index.answer(question)
+    assert "28th of March" in first.text
+    history = [("user", question), ("assistant", first.text)]
+    second = index.answer("and off again?", history)
+    assert "31st of" in second.text
+    assert second.text != first.text
