@@ -149,3 +149,9 @@ def test_a_directive_of_restructuredtext_is_a_term_with_its_description() -> Non
 )
 def test_directives_are_read_and_not_quoted(text: str, quoted: str) -> None:
     assert texts(text) == [quoted]
+
+
+def test_a_part_of_a_turn_is_a_block_of_its_own() -> None:
+    lead = turn_lead("Ann: Hello.\nBen: Hello.\nAnn: Shall we?\nBen: Now.\n" * 4)
+    assert lead
+    assert [block.text for block in blocks("the red one, and no other.", lead=lead)] == ["the red one, and no other."]

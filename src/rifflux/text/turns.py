@@ -81,7 +81,7 @@ def turn_lead(text: str) -> TurnLead | None:
 def turns(text: str, lead: TurnLead) -> list[Span]:
     """Return the spans of turns in a text; a line without a lead continues the turn before it."""
     starts = [line.start() for line in _LINE.finditer(text) if lead.begins(line.group())]
-    ends = [*starts[1:], len(text)]
+    ends = [*starts, len(text)][1:]
     return [(start, start + len(text[start:end].rstrip())) for start, end in zip(starts, ends, strict=True)]
 
 
