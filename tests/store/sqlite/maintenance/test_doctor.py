@@ -61,7 +61,7 @@ FAULTS: dict[str, Any] = {
     "chunks missing": ("delete from chunk where id = 2", "lacks some of its chunks"),
     "no JSON": ("update document set metadata = '{' where id = 3", "other than JSON"),
     "no generation": ("delete from setting where name = 'generation'", "does not count its changes"),
-    "owner zero gone": ("delete from owner where id = 0", "owner without a name"),
+    "owner zero gone": ("delete from owner where id = 0", "unnamed owner"),
 }
 
 
