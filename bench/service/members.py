@@ -133,7 +133,8 @@ def ready(store: Store) -> Store:
     """Return a member's view, once what makes it fast is built."""
     united = store.united([*COLLECTIONS, MEMBER])
     united.lexical.document_frequencies(["word"])
-    store.accelerate()
+    if store.local:
+        store.local.build()
     return united
 
 

@@ -321,7 +321,7 @@ def test_an_untouched_pack_agrees_whatever_was_built_beside_the_index_since(tmp_
         packs = [json.dumps(asked(index, query)) for query in queries]
         for state in ("absent", "built", "behind"):
             if state == "built":
-                index.admin.store.accelerate()
+                index.admin.store.local.build()
             elif state == "behind":
                 for derived in tmp_path.glob("works.db.*"):
                     if derived.is_file() and derived.suffix in (".vectors", ".words"):
@@ -362,7 +362,7 @@ def test_an_untouched_pack_agrees_while_files_are_built_beside_the_index(
             return all(checked_json(index, pack, replay=True)["replayed"] == "agrees" for pack in packs)
 
         assert agree()
-        building = threading.Thread(target=index.admin.store.accelerate, daemon=True)
+        building = threading.Thread(target=index.admin.store.local.build, daemon=True)
         building.start()
         for name in ("words", "vectors"):
             assert written.get(timeout=PATIENCE) == name

@@ -113,7 +113,7 @@ def test_the_words_file_changes_no_digit(tmp_path: Path, monkeypatch: pytest.Mon
         store = everything.store
         assert isinstance(store, SqliteStore)
         told(everything, OWNERS[:4], [])
-        store.accelerate()
+        store.local.build()
         assert (tmp_path / "all.db.words").exists()
         ids = [hit.id for owner in OWNERS for key in "abcd" for hit in _chunks(everything, owner, key)]
         assert told(everything, OWNERS[:4], ids) == told(alone, OWNERS[:4], ids)

@@ -177,7 +177,7 @@ def test_a_search_runs_few_statements(tmp_path: Path, profile: str, built: bool)
     with statements() as run, rifflux.open(tmp_path / "index.db", model="hash:64", profile=profile) as index:
         index.add(*(Document(f"d{number}", text, f"Entry {number}") for number, text in enumerate(TEXTS)))
         if built:
-            index.admin.store.accelerate()
+            index.admin.store.local.build()
         assert max(_counted(run, index.search)) <= MOST_STATEMENTS
 
 

@@ -136,11 +136,13 @@ class Admin:
 
     def keep_up(self, stop: threading.Event) -> Iterator[str]:
         """Update derived files while other processes change the index, until `stop` is set; yield failures."""
-        yield from self.view.store.keep_up(stop)
+        if self.view.store.local:
+            yield from self.view.store.local.keep_up(stop)
 
     def leave_building(self) -> None:
         """Stop building derived files in the background: another process runs `keep_up`."""
-        self.view.store.leave_building()
+        if self.view.store.local:
+            self.view.store.local.leave_building()
 
     def probe(self) -> None:
         """Read a little of every table, and of the state file if there is one. Raises `UnusableIndex`."""

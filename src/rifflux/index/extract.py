@@ -73,6 +73,9 @@ def extract(
     if view.scope:
         raise OutOfScope("what leaves the index is no single user's to decide: ask an administrator")
     target = Path(path).expanduser()
+    files = view.session.store.local
+    if files is None:
+        raise InvalidArgument("this index is not a file, which collections could be copied from")
     chosen = [each for each in view.rights.public(collections) if collections or _holds(view, each.owner)]
     if not chosen:
         raise InvalidArgument(
@@ -82,7 +85,7 @@ def extract(
     visible = view.profile.visible.of(view.session.store)
     known = view.session.store.semantic.model()
     spec, models = _portable(known.spec) if known and known.backend != "custom" else (None, {})
-    left_out = view.session.store.extract(
+    left_out = files.extract(
         target,
         [each.record for each in chosen],
         settings=_SETTINGS,
@@ -99,7 +102,8 @@ def extract(
             if former:
                 _carry_over_tokens(store, former, target)
             issued = [replace(each, token=accounts.create(each.user, each.role)[1]) for each in tokens]
-            store.accelerate()
+            if store.local:
+                store.local.build()
         seal(target)
     except BaseException:
         target.unlink(missing_ok=True)

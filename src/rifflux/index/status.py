@@ -141,7 +141,7 @@ def status_of(view: IndexView) -> Status:
         # The size of the file would show how much others hold.
         bytes=0 if scope else _bytes(view.session.path),
         read_only=store.read_only,
-        state="" if scope else view.session.store.state,
+        state="" if scope or not view.session.store.local else view.session.store.local.state,
         unreadable_files=tuple(unreadable),
         failed_kinds=dict(Counter(each.kind for each in unreadable)),
         vectors=vector_report(view),
@@ -150,8 +150,8 @@ def status_of(view: IndexView) -> Status:
         degraded=(
             *view.outdated,
             *_shortcomings(view, counts, freshness),
-            *store.troubles(),
-            *store.notices(),
+            *(store.local.troubles() if store.local else ()),
+            *(store.local.notices() if store.local else ()),
         ),
         collections=tuple(Collections(view).list()),
         left_out=left_out_kinds(own_stores),

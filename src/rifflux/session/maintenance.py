@@ -66,9 +66,11 @@ class Maintenance:
     def accelerate(self) -> None:
         """Build the derived files of a large index now, and return when they are complete.
 
-        Above some 20,000 chunks this happens in the background. Derived files can be deleted.
+        Above some 20,000 chunks this happens in the background. Derived files can be deleted. An index that is no file
+        has none.
         """
-        self.view.store.accelerate()
+        if self.view.store.local:
+            self.view.store.local.build()
 
     def check(self) -> list[Problem]:
         """Check for damage; an empty list means that the index is sound and complete."""
@@ -160,8 +162,11 @@ class Maintenance:
         """
         start = time.perf_counter()
         target = Path(path).expanduser()
-        self.view.store.backup(target, force=force, progress=progress)
-        if self.view.store.state:
+        files = self.view.store.local
+        if files is None:
+            raise InvalidArgument("this index is not a file: copy it by the means of its engine")
+        files.backup(target, force=force, progress=progress)
+        if files.state:
             state = f"{target}.state"
         else:
             state = ""

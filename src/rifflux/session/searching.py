@@ -202,7 +202,8 @@ class Searcher:
         hits = tuple(page(table))
         if parsed.variants:
             trace = replace(trace, notes=(*self.variant_notes(parsed, hits), *trace.notes))
-        if troubles := self.store.troubles():
+        files = self.store.local
+        if files and (troubles := files.troubles()):
             trace = replace(trace, degraded=(*trace.degraded, *troubles))
         if not len(table) and query.filter:
             trace = replace(trace, notes=(*trace.notes, *unmatched(query.filter, self.store.catalog.any_passes)))

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument
-from rifflux.store import catalog, lexical, mending, reader, registry, semantic, store
+from rifflux.store import catalog, lexical, local, mending, reader, registry, semantic, store
 from rifflux.store.catalog import *  # noqa: F403
 from rifflux.store.lexical import *  # noqa: F403
+from rifflux.store.local import *  # noqa: F403
 from rifflux.store.mending import *  # noqa: F403
 from rifflux.store.mending import Problem
 from rifflux.store.names import database_of, is_database
@@ -37,6 +38,7 @@ __all__ = [
 ]
 __all__ += catalog.__all__
 __all__ += lexical.__all__
+__all__ += local.__all__
 __all__ += mending.__all__
 __all__ += reader.__all__
 __all__ += registry.__all__

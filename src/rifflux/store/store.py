@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
+from enum import StrEnum
 from typing import Protocol
 
 from rifflux.store.catalog import Catalog
 from rifflux.store.lexical import Lexical
+from rifflux.store.local import LocalFiles
 from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.reader import CandidateRequest, CandidateResponse, Totals
-from rifflux.store.registry import CollectionRecord, Registry
+from rifflux.store.registry import Registry
 from rifflux.store.semantic import Semantic
-from rifflux.types import Notice, Progress
 
-__all__ = ["BESIDE", "PART", "Store"]
+__all__ = ["BESIDE", "PART", "Capability", "Store"]
 
 #: Separates an owner from a part in the name of the part's view; no user name contains it.
 PART = "\x1f"
 #: Precedes each owner in the name of a view of several; no owner name contains it.
 BESIDE = "\x1d"
+
+
+class Capability(StrEnum):
+    """What an engine promises beyond its roles, and what holds without it."""
+
+    #: Writes within `Store.transaction` happen all or not at all. Without it, an interruption may leave some of them.
+    TRANSACTIONS = "transactions"
+    #: The index is one file, which `Store.local` copies, extracts from and seals. Without it, `local` is None: nothing
+    #: is built beside the index, and copies are made with the means of the engine.
+    ONE_FILE = "one-file"
+    #: `Semantic.nearest` finds the nearest vectors. Without it, it may miss some; the cosines of those found are exact.
+    EXACT_NEIGHBORS = "exact-neighbors"
+    #: What was written is found at once. Without it, within a second.
+    IMMEDIATE = "immediate"
+    #: What can be read of a damaged index is put into a new one. Without it, `doctor` only says what is damaged.
+    SALVAGE = "salvage"
+    #: What is deleted is overwritten. Without it, it may be read from the disk until the engine reuses the place.
+    SECURE_DELETE = "secure-delete"
 
 
 class Store(Protocol):
@@ -45,8 +62,10 @@ class Store(Protocol):
     registry: Registry
     #: The version of the stored schema.
     schema_version: int
-    #: The file of users' data if it is separate from the contents, which are then read-only; otherwise empty.
-    state: str
+    #: What the engine promises beyond its roles.
+    capabilities: frozenset[Capability]
+    #: What only an index that is a file has; None for any other.
+    local: LocalFiles | None
 
     def totals(self) -> Totals:
         """Return the totals that a search needs."""
@@ -92,52 +111,11 @@ class Store(Protocol):
     def memoized(self) -> AbstractContextManager[None]:
         """Cache settings, the model and counts for this thread within the block, until they change."""
 
-    def accelerate(self) -> None:
-        """Build or update the derived files of a large index, if the engine has any, and wait for completion."""
-
-    def leave_building(self) -> None:
-        """Build nothing in the background from now on, because another process runs `keep_up`."""
-
-    def keep_up(self, stop: threading.Event) -> Iterator[str]:
-        """Update the derived files as other processes change the index, until stopped; yield failures."""
-
-    def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
-        """Copy a snapshot of the store to a file, which appears when it is complete.
-
-        A separate state file is copied beside it, with `.state` appended to the name. Raises InvalidArgument for an
-        existing file unless `force`, and OutOfScope for a named owner's view.
-        """
-
-    def extract(
-        self,
-        target: Path,
-        collections: Sequence[CollectionRecord],
-        *,
-        settings: Collection[str],
-        may_leave: Callable[[str, str | None], bool],
-        model: str | None,
-        progress: Progress | None = None,
-    ) -> int:
-        """Copy collections to a new file in which everyone may read them, without anything else.
-
-        It contains nothing of other owners, tokens, usage, questions, feedback, groups, the log, or files and their
-        paths: documents remain, without a file. Only the named settings are copied. Documents whose namespace and
-        license `may_leave` rejects are omitted, and their number is returned. `model` is the spec of the model in the
-        copy, None for no vectors. Raises OutOfScope as `backup` does.
-        """
-
     def probe(self) -> None:
         """Read a little of everything that searches need, in about a millisecond. Raises `UnusableIndex`.
 
         It detects an index that cannot be opened or read at all; `check` reads all of it.
         """
-
-    def notices(self) -> list[Notice]:
-        """Return notices on chosen settings that currently have no effect, with the reason."""
-        return []
-
-    def troubles(self) -> list[Notice]:
-        """Return why answers are slower than possible: results of `accelerate` that cannot be used."""
 
     def check(self, analysis: Analysis | None = None) -> list[Problem]:
         """Return problems found in the index, as printed by `rifflux doctor`.

@@ -8,7 +8,7 @@ from hashlib import blake2b
 import numpy as np
 import pytest
 
-from rifflux.store import DEFAULT, AnalyzedChunk, DocumentChange, ModelInfo, Store
+from rifflux.store import DEFAULT, AnalyzedChunk, Capability, DocumentChange, ModelInfo, Store
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Chunk, Document, Query, Ranking, Vectors
 
@@ -32,6 +32,12 @@ class NeedsOpened:
     def opened(self) -> Store:
         """Return an empty, writable store, not a view of it."""
         raise NotImplementedError("provide a fixture named opened")
+
+
+def needs(store: Store, capability: Capability) -> None:
+    """Skip a test of what an engine promises only with a capability that this one does not declare."""
+    if capability not in store.capabilities:
+        pytest.skip(f"the engine does not declare {capability}")
 
 
 def change(key: str, *texts: str, title: str = "", first_id: int | None = None, **fields: object) -> DocumentChange:

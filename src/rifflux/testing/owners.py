@@ -92,9 +92,8 @@ _WRITES = "transaction put put_all remove put_file remove_files put_vectors reco
 _WRITE = frozenset(_WRITES.split())
 #: Methods that are the same for everyone, are refused to a named owner, or concern views themselves.
 _SHARES = (
-    "of united members part views memoized model use_model policy claim sharing accelerate troubles notices check "
-    "generations leave_building keep_up backup extract mend schema_version state read_only close catalog lexical "
-    "semantic registry"
+    "of united members part views memoized model use_model policy claim sharing check generations mend "
+    "schema_version capabilities local read_only close catalog lexical semantic registry"
 )
 _SHARED = frozenset(_SHARES.split())
 #: Methods that concern everyone: a named owner's view refuses them with any arguments.

@@ -9,6 +9,7 @@ import pytest
 
 from rifflux.store import (
     EVERYONE,
+    Capability,
     CollectionRecord,
     Event,
     Grant,
@@ -21,7 +22,7 @@ from rifflux.store import (
     Store,
     Token,
 )
-from rifflux.testing.making import NeedsOpened, NeedsStore, change
+from rifflux.testing.making import NeedsOpened, NeedsStore, change, needs
 from rifflux.types.nouns import iso_time
 
 
@@ -218,6 +219,7 @@ class LogContract(NeedsOpened):
         assert opened.registry.log(found[2].id, 4) == found[3:7]
 
     def test_what_was_not_done_is_not_listed(self, opened: Store) -> None:
+        needs(opened, Capability.TRANSACTIONS)
         entry = LogEntry("root", "token.create", moment(1.0), "1", "ann")
         with suppress(RuntimeError), opened.transaction():
             opened.registry.put_token(Token("1", "ann", "user"), b"", entry)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from rifflux.store import DocumentChange, Store
+from rifflux.store import Capability, DocumentChange, Store
 from rifflux.testing.catalog import CatalogContract
 from rifflux.testing.lexical import LexicalContract
-from rifflux.testing.making import MODEL, change, embedded, number_of, vector_of
+from rifflux.testing.making import MODEL, change, embedded, needs, number_of, vector_of
 from rifflux.testing.registry import RegistryContract
 from rifflux.testing.semantic import SemanticContract
 from rifflux.types import Document
@@ -19,6 +19,8 @@ class StoreContract(CatalogContract, LexicalContract, SemanticContract, Registry
     """The behaviour of every Store. Needs a fixture `store`: an empty, writable one."""
 
     def test_a_transaction_happens_whole_or_not_at_all(self, store: Store) -> None:
+        needs(store, Capability.TRANSACTIONS)
+
         def interrupted() -> None:
             with store.transaction():
                 store.catalog.put("c", change("a", "words"))

@@ -28,11 +28,11 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteSt
         monkeypatch.setattr(derived, name, 0.01)
     path = str(tmp_path / "index.db")
     worker, keeper = SqliteStore.open(path), SqliteStore.open(path)
-    worker.leave_building()
+    worker.local.leave_building()
     put(worker, "heron", 1)
 
     def keep_up(stop: threading.Event) -> None:
-        assert list(keeper.keep_up(stop)) == []
+        assert list(keeper.local.keep_up(stop)) == []
 
     with beside(keep_up, "keep"):
         yield worker
@@ -71,7 +71,7 @@ def test_what_keeps_it_from_being_built_is_for_the_log_alone(
     monkeypatch.setattr(words.builder, "once", fail)
     words.builder.require()
     eventually(lambda: bool(words.trouble))
-    (notice,) = worker.troubles()
+    (notice,) = worker.local.troubles()
     assert place in (words.trouble or "")
     assert notice.text == "the words file is not used, it could not be built"
     assert place not in str(notice.data)
@@ -103,7 +103,7 @@ def test_it_follows_what_others_change(worker: SqliteStore, monkeypatch: pytest.
 def test_whoever_leaves_it_to_others_builds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words_index, "LEAST", 1)
     store = SqliteStore.open(str(tmp_path / "index.db"))
-    store.leave_building()
+    store.local.leave_building()
     put(store, "heron", 1)
     assert not used(store)
     words = store.database.words
@@ -114,8 +114,8 @@ def test_whoever_leaves_it_to_others_builds_nothing(tmp_path: Path, monkeypatch:
 
 def test_what_is_told_to_build_now_is_built_whoever_keeps_it_up(tmp_path: Path) -> None:
     store = SqliteStore.open(str(tmp_path / "index.db"))
-    store.leave_building()
+    store.local.leave_building()
     put(store, "heron", 1)
-    store.accelerate()
+    store.local.build()
     assert [each.name for each in store.database.derived() if each.place.exists()] != []
     store.close()

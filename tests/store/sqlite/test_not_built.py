@@ -88,7 +88,7 @@ def original(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Origina
     store.semantic.use_model(ModelInfo("tiny", "hash", WIDTH, "f1", "tiny"))
     fill(store, "first", 1)
     original = Original(store, path, request.param, answers(store, limit=100))
-    store.accelerate()
+    store.local.build()
     assert all(place.exists() for place in original.derived.values())
     yield original
     store.close()
@@ -141,15 +141,15 @@ def copied(store: SqliteStore, target: Path) -> None:
 
 
 def backed_up(store: SqliteStore, target: Path) -> None:
-    store.backup(target)
+    store.local.backup(target)
 
 
 def restored(store: SqliteStore, target: Path) -> None:
     """Put a backup in place of an index that went on since, whose derived files stay."""
     backup = target.with_name("kept.db")
-    store.backup(backup)
+    store.local.backup(backup)
     fill(store, "second", 5000)
-    store.accelerate()
+    store.local.build()
     for name in DERIVED.values():
         place = beside(Path(store.view.engine.location), name)
         if place.exists():
@@ -166,11 +166,11 @@ def test_a_database_without_its_derived_files_is_sound(
     moved(original.store, target)
     store = original.open(target)
     original.assert_answered(store, graph=False)
-    assert store.troubles() == []
+    assert store.local.troubles() == []
     assert store.check() == []
-    store.accelerate()
+    store.local.build()
     original.assert_answered(store, graph=True)
-    assert (store.troubles(), store.check()) == ([], [])
+    assert (store.local.troubles(), store.check()) == ([], [])
     store.close()
 
 
@@ -181,8 +181,8 @@ def test_each_derived_file_may_be_deleted(original: Original, name: str) -> None
     without(original.derived[name])
     store = original.open(original.path)
     original.assert_answered(store, graph=name not in ("vectors", "graph"))
-    assert (store.troubles(), store.check()) == ([], [])
-    store.accelerate()
+    assert (store.local.troubles(), store.check()) == ([], [])
+    store.local.build()
     assert original.derived[name].exists()
     original.assert_answered(store, graph=True)
     store.close()

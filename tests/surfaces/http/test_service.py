@@ -89,6 +89,6 @@ def test_what_cannot_be_built_keeps_no_service_from_starting(
     def fail(_: object) -> None:
         raise RiffluxError("the disk is full")
 
-    monkeypatch.setattr("rifflux.store.sqlite.SqliteStore.accelerate", fail)
+    monkeypatch.setattr("rifflux.store.sqlite.store.SqliteFiles.build", fail)
     build(service.index)
     assert "the disk is full" in capsys.readouterr().out

@@ -16,6 +16,7 @@ import numpy as np
 from rifflux.errors import Cure, OutOfScope
 from rifflux.store.catalog import Catalog
 from rifflux.store.lexical import Lexical
+from rifflux.store.local import LocalFiles
 from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse, Totals
 from rifflux.store.registry import CollectionRecord, Registry
@@ -34,7 +35,7 @@ from rifflux.store.sqlite.registry.registry import SqliteRegistry
 from rifflux.store.sqlite.semantic.matrix import Matrix
 from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
 from rifflux.store.sqlite.semantic.vector_index import VectorIndex
-from rifflux.store.store import BESIDE, PART, Store
+from rifflux.store.store import BESIDE, PART, Capability, Store
 from rifflux.types import Ids, Notice, Progress, Ranking, Vectors
 
 #: The maximum memory for cached vectors of named owners, in bytes.
@@ -55,17 +56,16 @@ COUNTED = ("documents", "chunks", "files", "embedded_chunks")
 _ANY_ROW = "select * from {table} limit 1"
 _ANY_POSTING = "select rowid from {table} where {table} match 'e*' limit 1"
 
+# The log's last entry, the last chunk, and the derived files: while these are unchanged, nothing needs updating.
+STATE = """
+select (select seq from sqlite_sequence where name = 'touched'), (select max(id) from chunk),
+    (select group_concat(name || ' ' || token) from derived)"""
+
 # The views that a name leads to: its parts; for owner 0, everyone.
 OWNERS = """
 select name from owner
 where name <> :name and (:name = '' or substr(name, 1, length(:part)) = :part)
 order by name"""
-
-
-# The log's last entry, the last chunk, and the derived files: while these are unchanged, nothing needs updating.
-STATE = """
-select (select seq from sqlite_sequence where name = 'touched'), (select max(id) from chunk),
-    (select group_concat(name || ' ' || token) from derived)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,8 @@ class Database:
     words: WordsIndex | None
     vectors: VectorIndex | None
     state: Engine | None = None
+    #: A graph of neighbours may miss some.
+    lacking: frozenset[Capability] = frozenset()
     columns: GenerationCache[ChunkColumns] = field(default_factory=lambda: GenerationCache(MOST_COLUMNS))
     terms: GenerationCache[Mapping[str, int]] = field(default_factory=lambda: GenerationCache(MOST_LETTERS))
     matrices: GenerationCache[Matrix] = field(default_factory=lambda: GenerationCache(MOST_VECTORS))
@@ -104,7 +106,8 @@ class Database:
             engine.close()
             raise
         engine.followers += [each for each in (words, vectors) if each]
-        return cls(engine, words, vectors, kept)
+        lacking = {Capability.EXACT_NEIGHBORS} if way == "hnsw" else ()
+        return cls(engine, words, vectors, kept, frozenset(lacking))
 
     def derived(self) -> list[DerivedFile]:
         """Return the derived files; a database in memory has none."""
@@ -127,6 +130,89 @@ def _opened_state(location: str, index: Engine) -> Engine:
         state.close()
         raise
     return state
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteFiles(LocalFiles):
+    """The database file as a view sees it, and what is derived beside it."""
+
+    database: Database
+    view: OwnerView
+
+    @property
+    def state(self) -> str:
+        return self.database.state.location if self.database.state else ""
+
+    def build(self) -> None:
+        if self.view.owner:
+            raise OutOfScope("only the whole index is built: ask who looks after it")
+        for derived in self.database.derived():
+            derived.build()
+
+    def leave_building(self) -> None:
+        self.database.leave_building()
+
+    def keep_up(self, stop: threading.Event) -> Iterator[str]:
+        seen = None
+        known: list[str] = []
+        while not stop.wait(FOLLOW_S):
+            with self.view.reading() as (connection, _):
+                state = connection.execute(STATE).fetchone()
+                for derived in self.database.derived() if state != seen else ():
+                    derived.follow(connection)
+            seen = state
+            former = known
+            known = [f"{each.title} is not used, {each.trouble}" for each in self.database.derived() if each.trouble]
+            yield from (each for each in known if each not in former)
+
+    def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        if self.view.owner:
+            raise OutOfScope("only the whole index can be copied: ask who looks after it")
+        from rifflux.store.sqlite.maintenance.backup import backup
+
+        with self.database.engine.alone() as connection:
+            backup(connection, target, force=force, progress=progress)
+        if self.database.state:
+            with self.database.state.alone() as connection:
+                backup(connection, target.with_name(f"{target.name}.state"), force=force, progress=progress)
+
+    def extract(
+        self,
+        target: Path,
+        collections: Sequence[CollectionRecord],
+        *,
+        settings: Collection[str],
+        may_leave: Callable[[str, str | None], bool],
+        model: str | None,
+        progress: Progress | None = None,
+    ) -> int:
+        if self.view.owner:
+            raise OutOfScope("only the whole index is extracted from: ask who looks after it")
+        from rifflux.store.sqlite.maintenance.extract import extract
+
+        with self.database.engine.alone() as connection:
+            return extract(
+                connection, target, collections, settings=settings, may_leave=may_leave, model=model, progress=progress
+            )
+
+    def troubles(self) -> list[Notice]:
+        if self.view.owner:
+            return []
+        found = []
+        for derived in (self.database.words, self.database.vectors):
+            if derived and (derived.damage or (derived.builder and derived.builder.trouble)):
+                text = f"{derived.title} is not used, {derived.condition}"
+                found.append(Notice("derived_file.not_used", text, Cure.BUILD, {"file": derived.title}))
+        return found
+
+    def notices(self) -> list[Notice]:
+        if self.view.owner or self.database.vectors is None:
+            return []
+        with self.view.reading() as (connection, _):
+            unused = self.database.vectors.unused_graph(connection)
+        if unused:
+            return [Notice("graph.not_used", unused)]
+        return []
 
 
 class SqliteStore(Store):
@@ -156,10 +242,10 @@ class SqliteStore(Store):
             from rifflux.store.sqlite.registry.apart import ApartRegistry
 
             self.registry: Registry = ApartRegistry(OwnerView(database.state, owner, several), registry)
-            self.state = database.state.location
         else:
             self.registry = registry
-            self.state = ""
+        self.local = SqliteFiles(database, view)
+        self.capabilities = frozenset(Capability) - database.lacking
         for role, make in self._roles.items():
             setattr(self, role, make(self))
 
@@ -260,83 +346,12 @@ class SqliteStore(Store):
             if self.database.state:
                 self.database.state.close()
 
-    def accelerate(self) -> None:
-        if self.owner:
-            raise OutOfScope("only the whole index is built: ask who looks after it")
-        for derived in self.database.derived():
-            derived.build()
-
-    def leave_building(self) -> None:
-        self.database.leave_building()
-
-    def keep_up(self, stop: threading.Event) -> Iterator[str]:
-        seen = None
-        known: list[str] = []
-        while not stop.wait(FOLLOW_S):
-            with self.view.reading() as (connection, _):
-                state = connection.execute(STATE).fetchone()
-                for derived in self.database.derived() if state != seen else ():
-                    derived.follow(connection)
-            seen = state
-            former = known
-            known = [f"{each.title} is not used, {each.trouble}" for each in self.database.derived() if each.trouble]
-            yield from (each for each in known if each not in former)
-
-    def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
-        if self.owner:
-            raise OutOfScope("only the whole index can be copied: ask who looks after it")
-        from rifflux.store.sqlite.maintenance.backup import backup
-
-        with self.database.engine.alone() as connection:
-            backup(connection, target, force=force, progress=progress)
-        if self.database.state:
-            with self.database.state.alone() as connection:
-                backup(connection, target.with_name(f"{target.name}.state"), force=force, progress=progress)
-
-    def extract(
-        self,
-        target: Path,
-        collections: Sequence[CollectionRecord],
-        *,
-        settings: Collection[str],
-        may_leave: Callable[[str, str | None], bool],
-        model: str | None,
-        progress: Progress | None = None,
-    ) -> int:
-        if self.owner:
-            raise OutOfScope("only the whole index is extracted from: ask who looks after it")
-        from rifflux.store.sqlite.maintenance.extract import extract
-
-        with self.database.engine.alone() as connection:
-            return extract(
-                connection, target, collections, settings=settings, may_leave=may_leave, model=model, progress=progress
-            )
-
     def probe(self) -> None:
         with self.view.reading() as (connection, _):
             for table in sorted(TABLES):
                 connection.execute(_ANY_ROW.format(table=table)).fetchall()
             for table in TERM_TABLES:
                 connection.execute(_ANY_POSTING.format(table=table)).fetchall()
-
-    def troubles(self) -> list[Notice]:
-        if self.owner:
-            return []
-        found = []
-        for derived in (self.database.words, self.database.vectors):
-            if derived and (derived.damage or (derived.builder and derived.builder.trouble)):
-                text = f"{derived.title} is not used, {derived.condition}"
-                found.append(Notice("derived_file.not_used", text, Cure.BUILD, {"file": derived.title}))
-        return found
-
-    def notices(self) -> list[Notice]:
-        if self.owner or self.database.vectors is None:
-            return []
-        with self.view.reading() as (connection, _):
-            unused = self.database.vectors.unused_graph(connection)
-        if unused:
-            return [Notice("graph.not_used", unused)]
-        return []
 
     def check(self, analysis: Analysis | None = None) -> list[Problem]:
         if self.owner:

@@ -66,7 +66,7 @@ class _Following:
 
     def match(self, query: Query, limit: int, weights: FieldWeights, **options: Any) -> Ranking:
         if not self._store.view.engine.connection.in_transaction:
-            SqliteStore(self._store.database).accelerate()
+            SqliteStore(self._store.database).local.build()
         return self._lexical.match(query, limit, weights, **options)
 
     def __getattr__(self, name: str) -> object:
@@ -106,7 +106,7 @@ class TestBehind(StoreContract):
         monkeypatch.setattr(BackgroundBuilder, "require", lambda self: None)
         monkeypatch.setattr(BackgroundBuilder, "suggest", lambda self: None)
         store = SqliteStore.open(str(tmp_path / "index.db"))
-        store.accelerate()
+        store.local.build()
         yield store
         store.close()
 
@@ -184,11 +184,11 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SqliteStor
     for store in (tables, whole, behind):
         fill(store, first=5)
         if store is behind:
-            store.accelerate()
+            store.local.build()
         for number, owner in enumerate(OWNERS[:3]):
             store.of(owner).catalog.put("c", document(3, "river of stones", 90_000 + number * 1000))
             store.of(owner).catalog.remove("c", ["d7", "d8"])
-    whole.accelerate()
+    whole.local.build()
     assert (used(tables), used(whole), used(behind)) == (False, True, True)
     yield tables, whole, behind
     for store in (tables, whole, behind):
@@ -279,7 +279,7 @@ def test_it_says_what_the_tables_say_after_every_change(
 ) -> None:
     store = SqliteStore.open(str(tmp_path_factory.mktemp("words") / "index.db"))
     fill(store, count=8)
-    store.accelerate()
+    store.local.build()
     for step, number, text in steps:
         view = store.of(OWNERS[number % 3])
         if step == "put":
@@ -289,7 +289,7 @@ def test_it_says_what_the_tables_say_after_every_change(
         elif step == "delete":
             index_of(store).place.unlink(missing_ok=True)
         else:
-            store.accelerate()
+            store.local.build()
         for query in (words("cache river c++"), Query("", (("cach", "river"),), prefixes=("riv",))):
             for owners in SEEN:
                 assert answers(store, query, owners) == answers_by_tables(store, query, owners)
@@ -313,7 +313,7 @@ def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteSt
     (tmp_path / "original").mkdir()
     store = SqliteStore.open(str(tmp_path / "original" / "index.db"))
     fill(store)
-    store.accelerate()
+    store.local.build()
     assert used(store)
     yield store
     store.close()
@@ -358,12 +358,12 @@ def test_whatever_is_damaged_is_not_used_and_made_anew(
     place.write_bytes(damage(place.read_bytes()))
     store = SqliteStore.open(str(path))
     assert answers(store, QUERY, ALL) == expected
-    assert len(store.troubles()) == 1
+    assert len(store.local.troubles()) == 1
     assert any(problem.cure is Cure.BUILD for problem in store.check())
-    store.accelerate()
+    store.local.build()
     assert answers(store, QUERY, ALL) == expected
     assert used(store)
-    assert (store.troubles(), store.check()) == ([], [])
+    assert (store.local.troubles(), store.check()) == ([], [])
     store.close()
 
 
@@ -384,10 +384,10 @@ def test_any_changed_byte_is_found_by_checking(filled: SqliteStore, tmp_path: Pa
 def test_the_file_of_another_database_is_not_used(filled: SqliteStore, tmp_path: Path) -> None:
     store = SqliteStore.open(str(tmp_path / "index.db"))
     store.catalog.put("c", change("a", "cache"))
-    store.accelerate()
+    store.local.build()
     shutil.copy(f"{filled.view.engine.location}.words", tmp_path / "index.db.words")
     assert len(store.lexical.match(words("cache river"), 10, WEIGHTS)) == 1
-    assert (store.troubles(), store.check()) == ([], [])
+    assert (store.local.troubles(), store.check()) == ([], [])
     store.close()
 
 
@@ -399,7 +399,7 @@ def test_it_answers_without_the_tables(filled: SqliteStore, tmp_path: Path) -> N
     connection.close()
     store = SqliteStore.open(str(path))
     assert [store.united(owners).lexical.match(QUERY, 50, WEIGHTS).scores.tolist() for owners in SEEN] == expected
-    assert store.troubles() == []
+    assert store.local.troubles() == []
     store.close()
 
 
@@ -423,7 +423,7 @@ def test_what_is_new_is_added_without_reading_the_tables(filled: SqliteStore, mo
     filled.catalog.remove("c", ["d1", "d2"])
     expected = answers_by_tables(filled, QUERY, (*ALL, "new"))
     assert answers(filled, QUERY, (*ALL, "new")) == expected
-    filled.accelerate()
+    filled.local.build()
     snapshot = index_of(filled)
     assert used(filled)
     assert snapshot._open
@@ -433,13 +433,13 @@ def test_what_is_new_is_added_without_reading_the_tables(filled: SqliteStore, mo
 
 def test_nothing_of_a_user_who_is_erased_stays_in_it(filled: SqliteStore) -> None:
     filled.of("eve").catalog.put("c", document(1, "unheardof", 70_000))
-    filled.accelerate()
+    filled.local.build()
     place = index_of(filled).place
     assert b"unheardof" in place.read_bytes()
     filled.registry.erase("eve")
     assert not place.exists()
     expected = answers(filled, QUERY, ALL)
-    filled.accelerate()
+    filled.local.build()
     assert b"unheardof" not in place.read_bytes()
     assert answers(filled, QUERY, ALL) == expected
 
@@ -458,7 +458,7 @@ module, name = {"reading": (words_build, "_sections"), "writing": (words_file, "
 ]
 store.catalog.put("c", change("new", "fresh cache"))
 setattr(module, name, dead)
-store.accelerate()
+store.local.build()
 """
 
 
@@ -471,7 +471,7 @@ def test_a_build_that_is_killed_harms_nothing(filled: SqliteStore, tmp_path: Pat
     expected = answers_by_tables(store, words("cache fresh"), ALL)
     for _ in range(2):
         assert answers(store, words("cache fresh"), ALL) == expected
-        store.accelerate()
+        store.local.build()
     assert store.check() == []
     store.close()
 
@@ -483,7 +483,7 @@ from rifflux.testing import change
 
 store = SqliteStore.open(sys.argv[1])
 store.catalog.put("c", change("new", "fresh cache"))
-store.accelerate()
+store.local.build()
 store.close()
 """
 
@@ -494,7 +494,7 @@ def test_what_another_process_built_is_seen(filled: SqliteStore, tmp_path: Path)
     assert len(store.lexical.match(words("fresh"), 10, WEIGHTS)) == 0
     subprocess.run([sys.executable, "-c", _WRITER, str(path)], check=True)
     assert len(store.lexical.match(words("fresh"), 10, WEIGHTS)) == 1
-    assert store.troubles() == []
+    assert store.local.troubles() == []
     store.close()
 
 
@@ -512,7 +512,7 @@ def test_whoever_cannot_write_searches_all_the_same(
         assert store.read_only
         assert answers(store, QUERY, ALL) == expected
         assert used(store) is not without
-        store.accelerate()
+        store.local.build()
         store.close()
 
 
@@ -520,7 +520,7 @@ def test_two_that_build_at_once_both_get_it(filled: SqliteStore, tmp_path: Path)
     path = copied(filled, tmp_path)
     (tmp_path / "index.db.words").unlink()
     stores = [SqliteStore.open(str(path)) for _ in range(2)]
-    threads = [threading.Thread(target=store.accelerate) for store in stores]
+    threads = [threading.Thread(target=store.local.build) for store in stores]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -563,7 +563,7 @@ def test_it_is_made_again_once_enough_changed(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(words_index, "FEW_FRESH", 2)
     monkeypatch.setattr("rifflux.store.sqlite.connection.derived.PAUSE", 0.01)
     store = SqliteStore.open(str(tmp_path / "index.db"))
-    store.accelerate()
+    store.local.build()
     index = index_of(store)
     before = index.place.stat().st_ino
     store.catalog.put("c", change("a", "one"))
@@ -580,11 +580,11 @@ def test_damage_that_a_search_finds_is_mended_in_the_background(
     monkeypatch.setattr("rifflux.store.sqlite.connection.derived.READER_PAUSE", 0.0)
     store = SqliteStore.open(str(tmp_path / "index.db"))
     store.catalog.put("c", change("a", "cache"))
-    store.accelerate()
+    store.local.build()
     index_of(store).place.write_bytes(b"no words")
     assert len(store.lexical.match(words("cache"), 10, WEIGHTS)) == 1
     eventually(lambda: used(store))
-    assert (store.troubles(), store.check()) == ([], [])
+    assert (store.local.troubles(), store.check()) == ([], [])
     store.close()
 
 

@@ -95,7 +95,7 @@ def walks(store: SqliteStore, query: Query, vector: Vectors, monkeypatch: pytest
 
 def test_the_graph_names_the_candidates(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     put(store, "a", vectors(2000))
-    store.accelerate()
+    store.local.build()
     assert 10 <= walks(store, Query(""), vectors(1)[0], monkeypatch) <= 100
     packed, graph = snapshot(store).packed, snapshot(store).graph
     assert graph is not None
@@ -114,7 +114,7 @@ def test_a_narrow_filter_is_scanned_and_a_wide_one_gets_a_full_page(
     put(store, "few", vectors(100), metadata={"wide": 1, "narrow": 1})
     put(store, "half", vectors(900), metadata={"wide": 1})
     put(store, "rest", vectors(1000))
-    store.accelerate()
+    store.local.build()
     vector = vectors(1)[0]
     narrow, wide = (Query("", filter=Filter(metadata={name: 1})) for name in ("narrow", "wide"))
     assert walks(store, narrow, vector, monkeypatch) == 0
@@ -125,7 +125,7 @@ def test_a_narrow_filter_is_scanned_and_a_wide_one_gets_a_full_page(
 
 def test_it_serves_on_when_vectors_are_packed_anew(store: SqliteStore) -> None:
     put(store, "a", vectors(1000))
-    store.accelerate()
+    store.local.build()
     written = hnsw.known(store.view.engine.connection)
     new = vectors(60)
     put(store, "b", new)
@@ -138,7 +138,7 @@ def test_it_serves_on_when_vectors_are_packed_anew(store: SqliteStore) -> None:
     assert hnsw.known(store.view.engine.connection) == written
     for vector in new[:10]:
         assert store.semantic.nearest(Query(""), vector, 1).scores[0] == pytest.approx(1, abs=1e-4)
-    store.accelerate()
+    store.local.build()
     assert len(snapshot(store).graph.rest) == 0
     for vector in new[:10]:
         assert store.semantic.nearest(Query(""), vector, 1).scores[0] == pytest.approx(1, abs=1e-4)
@@ -148,7 +148,7 @@ def test_what_is_gone_or_changed_is_not_found_by_its_node(store: SqliteStore) ->
     rows = vectors(300)
     for place, row in enumerate(rows):
         put(store, f"d{place}", row[None])
-    store.accelerate()
+    store.local.build()
     store.catalog.remove("c", [f"d{place}" for place in range(20)])
     now = pack(store)
     assert len(now.packed) == 280
@@ -162,9 +162,9 @@ def test_what_is_gone_or_changed_is_not_found_by_its_node(store: SqliteStore) ->
 def test_too_many_dead_nodes_make_it_anew(store: SqliteStore) -> None:
     for place, row in enumerate(vectors(200)):
         put(store, f"d{place}", row[None])
-    store.accelerate()
+    store.local.build()
     store.catalog.remove("c", [f"d{place}" for place in range(100)])
-    store.accelerate()
+    store.local.build()
     assert len(snapshot(store).graph.rows) == 100
 
 
@@ -177,7 +177,7 @@ def test_too_many_dead_nodes_make_it_anew(store: SqliteStore) -> None:
 )
 def test_a_damaged_graph_is_not_used(store: SqliteStore, path: Path, name: str, how: str) -> None:
     put(store, "a", vectors(500))
-    store.accelerate()
+    store.local.build()
     file = location_of(path, hnsw.NAME) / name
     data = bytearray(file.read_bytes())
     if how == "flipped":
@@ -191,14 +191,14 @@ def test_a_damaged_graph_is_not_used(store: SqliteStore, path: Path, name: str, 
     rows, _ = nearest_rows(packed, slice(0, 500), None, vector, 10)
     assert set(other.semantic.nearest(Query(""), vector, 10).ids.tolist()) <= set(packed.ids[rows].tolist())
     assert [each.what for each in other.check() if "graph" in each.what]
-    other.accelerate()
+    other.local.build()
     assert snapshot(other).graph is not None
     other.close()
 
 
 def test_damaged_rows_of_a_graph_are_found_by_reading_all(store: SqliteStore, path: Path) -> None:
     put(store, "a", vectors(500))
-    store.accelerate()
+    store.local.build()
     assert store.check() == []
     file = location_of(path, hnsw.NAME) / "links.usearch"
     data = bytearray(file.read_bytes())
@@ -213,24 +213,24 @@ def test_a_graph_that_is_not_used_is_reported_with_the_reason(
     store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(store, "a", vectors(100))
-    (notice,) = store.notices()
+    (notice,) = store.local.notices()
     assert "not built yet" in notice.text
-    store.accelerate()
-    assert store.notices() == []
+    store.local.build()
+    assert store.local.notices() == []
     monkeypatch.setattr(hnsw, "LEAST", 1000)
     with_few = SqliteStore.open(str(path), neighbours="hnsw")
-    (notice,) = with_few.notices()
+    (notice,) = with_few.local.notices()
     assert "from 1,000 on" in notice.text
     with_few.close()
     scanning = SqliteStore.open(str(path))
-    assert scanning.notices() == []
+    assert scanning.local.notices() == []
     scanning.close()
 
 
 def test_a_closing_process_does_not_wait_for_a_graph(store: SqliteStore, path: Path) -> None:
     put(store, "a", vectors(100))
     store.database.vectors._closing = True
-    store.accelerate()
+    store.local.build()
     assert not location_of(path, hnsw.NAME).exists()
     assert len(snapshot(store).packed) == 100
 

@@ -151,7 +151,7 @@ LIMITS = (1, 20, 300, 5000)
 
 def test_ranks_like_an_exact_search(store: SqliteStore) -> None:
     put(store, "a", vectors(3000))
-    store.accelerate()
+    store.local.build()
     assert snapshot(store) is not None
     found: dict[int, list[tuple[float, float]]] = {limit: [] for limit in LIMITS}
     query = Query("")
@@ -172,7 +172,7 @@ def test_what_is_expected_to_be_missed_is_missed(packing: None, path: Path) -> N
     store = SqliteStore.open(str(path))
     store.semantic.use_model(MODEL)
     put(store, "a", np.abs(vectors(4000)) ** 2)
-    store.accelerate()
+    store.local.build()
     packed = snapshot(store).packed
     every = packed.vectors(np.arange(len(packed)))
     found = []
@@ -187,7 +187,7 @@ def test_what_is_expected_to_be_missed_is_missed(packing: None, path: Path) -> N
 def test_the_best_so_many_are_ranked_of_many_and_of_few(store: SqliteStore) -> None:
     put(store, "many", vectors(4000))
     put(store, "few", vectors(500), kind="note")
-    store.accelerate()
+    store.local.build()
     query, vector = Query(""), vectors(1)[0]
     found = store.semantic.nearest(query, vector, 100).ids
     assert len(found) == 100
@@ -218,7 +218,7 @@ def test_changed_dropped_and_new_rows_are_followed(store: SqliteStore) -> None:
     kept, gone = vectors(500), vectors(500)
     put(store, "kept", kept)
     dropped = put(store, "gone", gone)
-    store.accelerate()
+    store.local.build()
     store.catalog.remove("c", ["gone"])
     new = put(store, "new", gone[:5])
     ranking = store.semantic.nearest(Query(""), gone[0], 30)
@@ -231,7 +231,7 @@ def test_what_was_deleted_with_its_user_is_packed_no_more(store: SqliteStore) ->
     ann = store.of("ann")
     put(store, "kept", vectors(300))
     put(ann, "gone", vectors(5))
-    store.accelerate()
+    store.local.build()
     place = store.database.vectors.place
     before = place.stat().st_size
     store.registry.erase("ann")
@@ -245,7 +245,7 @@ def test_filters_and_words_narrow_the_scan(store: SqliteStore) -> None:
     for number in range(20):
         put(store, f"d{number}", vectors(150), kind="even" if number % 2 == 0 else "odd")
     store.catalog.put("c", change("words", "cache queue", "cache only", kind="odd"))
-    store.accelerate()
+    store.local.build()
     vector = vectors(1)[0]
     for query in (
         Query("", filter=Filter(kinds=("even",))),
@@ -263,7 +263,7 @@ def test_a_change_of_kind_is_seen_by_the_next_filter(store: SqliteStore) -> None
     changed = change("a", "one", "two", "three", first_id=1, kind="old")
     store.catalog.put("c", changed)
     store.semantic.put_vectors([1, 2, 3], [each.hash for each in changed.chunks], rows)
-    store.accelerate()
+    store.local.build()
     query = Query("", filter=Filter(kinds=("new",)))
     assert len(store.semantic.nearest(query, rows[0], 5)) == 0
     store.catalog.put("c", change("a", "one", "two", "three", first_id=1, kind="new"))
@@ -275,7 +275,7 @@ def test_owners_see_their_own_slice(store: SqliteStore) -> None:
     mine = put(store.of("ann"), "a", shared)
     theirs = put(store.of("ben"), "a", shared)
     put(store, "a", vectors(100))
-    store.accelerate()
+    store.local.build()
     late = put(store.of("ben"), "b", shared[:1])
     ann = store.of("ann").semantic.nearest(Query(""), shared[0], 100)
     ben = store.of("ben").semantic.nearest(Query(""), shared[0], 100)
@@ -288,7 +288,7 @@ def test_owners_see_their_own_slice(store: SqliteStore) -> None:
 def test_vectors_come_from_what_is_packed_and_from_what_is_fresh(store: SqliteStore) -> None:
     rows = vectors(10)
     ids = put(store, "a", rows[:5])
-    store.accelerate()
+    store.local.build()
     ids += put(store, "b", rows[5:])
     known = store.semantic.vectors_of(np.array([*ids, 12345]))
     assert known.keys() == set(ids)
@@ -298,7 +298,7 @@ def test_vectors_come_from_what_is_packed_and_from_what_is_fresh(store: SqliteSt
 
 def test_a_transaction_sees_its_own_changes_and_leaves_no_trace_when_rolled_back(store: SqliteStore) -> None:
     put(store, "a", vectors(50))
-    store.accelerate()
+    store.local.build()
     vector = vectors(1)[0]
     before = store.semantic.nearest(Query(""), vector, 100).ids.tolist()
     with pytest.raises(KeyError), store.transaction():  # noqa: PT012
@@ -324,7 +324,7 @@ def test_any_sequence_of_changes_is_found_as_an_exact_search_finds_it(
     store, other = SqliteStore.open(str(path)), SqliteStore.open(str(path))
     store.semantic.use_model(MODEL)
     put(store, "start", vectors(30))
-    store.accelerate()
+    store.local.build()
     for step, number in steps:
         match step:
             case "put":
@@ -334,7 +334,7 @@ def test_any_sequence_of_changes_is_found_as_an_exact_search_finds_it(
             case "reword":
                 store.catalog.put("c", change(f"d{number}", "other words"))
             case "pack":
-                (store if number % 2 else other).accelerate()
+                (store if number % 2 else other).local.build()
             case "look":
                 assert_like_exact(other, Query(""), vectors(1)[0], 10, recall=1)
     for each in (store, other):
@@ -381,20 +381,20 @@ def test_a_damaged_file_is_not_used_and_made_anew(
     store: SqliteStore, path: Path, damage: Callable[[Path], object]
 ) -> None:
     put(store, "a", vectors(50))
-    store.accelerate()
+    store.local.build()
     damage(location_of(path, NAME))
     other = SqliteStore.open(str(path))
     assert snapshot(other) is None
     assert_like_exact(other, Query(""), vectors(1)[0], 20, recall=1)
     assert other.database.vectors.trouble
-    other.accelerate()
+    other.local.build()
     assert snapshot(other) is not None
     other.close()
 
 
 def test_damage_of_the_vectors_themselves_is_found_by_reading_all(store: SqliteStore, path: Path) -> None:
     put(store, "a", vectors(50))
-    store.accelerate()
+    store.local.build()
     _flipped(location_of(path, NAME), location_of(path, NAME).stat().st_size - 100)
     other = SqliteStore.open(str(path))
     with pytest.raises(Unfit, match="values"):
@@ -404,16 +404,16 @@ def test_damage_of_the_vectors_themselves_is_found_by_reading_all(store: SqliteS
 
 def test_a_file_of_another_database_or_of_its_past_is_not_used(store: SqliteStore, path: Path, tmp_path: Path) -> None:
     put(store, "a", vectors(50))
-    store.accelerate()
+    store.local.build()
     place = location_of(path, NAME)
     past = place.read_bytes()
     put(store, "b", vectors(50))
-    store.accelerate()
+    store.local.build()
     _replace(place, past)
     stranger = SqliteStore.open(str(tmp_path / "other.db"))
     stranger.semantic.use_model(MODEL)
     put(stranger, "a", vectors(50))
-    stranger.accelerate()
+    stranger.local.build()
     _replace(location_of(tmp_path / "other.db", NAME), past)
     for where in (path, tmp_path / "other.db"):
         again = SqliteStore.open(str(where))
@@ -425,12 +425,12 @@ def test_a_file_of_another_database_or_of_its_past_is_not_used(store: SqliteStor
 
 def test_a_copy_of_database_and_file_goes_its_own_way(store: SqliteStore, path: Path, tmp_path: Path) -> None:
     put(store, "a", vectors(50))
-    store.accelerate()
+    store.local.build()
     with store.view.engine.lock:
         store.view.engine.connection.execute("vacuum into ?", (str(tmp_path / "copy.db"),))
     location_of(tmp_path / "copy.db", NAME).write_bytes(location_of(path, NAME).read_bytes())
     put(store, "b", vectors(50))
-    store.accelerate()
+    store.local.build()
     copy = SqliteStore.open(str(tmp_path / "copy.db"))
     assert snapshot(copy) is not None
     assert_like_exact(copy, Query(""), vectors(1)[0], 200, recall=1)
@@ -439,12 +439,12 @@ def test_a_copy_of_database_and_file_goes_its_own_way(store: SqliteStore, path: 
 
 def test_what_is_mapped_stays_while_another_process_packs_anew(store: SqliteStore, path: Path) -> None:
     put(store, "a", vectors(50))
-    store.accelerate()
+    store.local.build()
     held = snapshot(store)
     before = held.nearest(0, vectors(1)[0], 10, None)
     other = SqliteStore.open(str(path))
     put(other, "b", vectors(500))
-    other.accelerate()
+    other.local.build()
     assert len(before) == len(held.nearest(0, vectors(1)[0], 10, None)) == 10
     assert len(snapshot(store).packed) == 550
     other.close()
@@ -470,13 +470,13 @@ def test_packing_begins_by_itself_where_it_pays(path: Path, monkeypatch: pytest.
 
 def test_few_changes_are_left_to_the_log(store: SqliteStore) -> None:
     put(store, "a", vectors(500))
-    store.accelerate()
+    store.local.build()
     token = snapshot(store).packed.stamp.token
     put(store, "b", vectors(4))
-    store.accelerate()
+    store.local.build()
     assert snapshot(store).packed.stamp.token == token
     put(store, "c", vectors(40))
-    store.accelerate()
+    store.local.build()
     assert snapshot(store).packed.stamp.token != token
 
 
@@ -515,7 +515,7 @@ vector_index.LEAST = 1
 store = SqliteStore.open(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
-store.accelerate()
+store.local.build()
 """
 
 
@@ -540,7 +540,7 @@ def test_a_build_killed_at_any_point_harms_nothing(store: SqliteStore, path: Pat
         os.kill(builder.pid, signal.SIGKILL)
         builder.wait()
         assert_like_exact(store, Query(""), vectors(1)[0], 20)
-    store.accelerate()
+    store.local.build()
     assert len(snapshot(store).packed) == 4500
     assert store.check() == []
     assert not location_of(path, f"{NAME}.new").exists()
@@ -559,7 +559,7 @@ def test_a_read_only_index_uses_what_is_packed_and_packs_nothing(
     store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(store, "a", vectors(50))
-    store.accelerate()
+    store.local.build()
     # Root may write anything, so the check of permissions is what has to be told.
     monkeypatch.setattr(os, "access", lambda *_: False)
     reader = SqliteStore.open(str(path))
@@ -568,13 +568,13 @@ def test_a_read_only_index_uses_what_is_packed_and_packs_nothing(
     location_of(path, NAME).unlink()
     fresh = SqliteStore.open(str(path))
     assert_like_exact(fresh, Query(""), vectors(1)[0], 20, recall=1)
-    fresh.accelerate()
+    fresh.local.build()
     assert not location_of(path, NAME).exists()
 
 
 def test_vectors_of_another_model_are_not_used(store: SqliteStore, path: Path) -> None:
     put(store, "a", vectors(50))
-    store.accelerate()
+    store.local.build()
     connection, _ = connect(str(path), create=False)
     connection.execute("update model set state = 'dropped'")
     connection.execute("insert into model values (9, 'n', 'hash', 70, 'f9', 'n', 'active')")

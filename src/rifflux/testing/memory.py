@@ -1,0 +1,1312 @@
+"""A second engine, in memory: the protocols of the store read as plainly as they can be.
+
+It declares no capability, and keeps nothing. The contract suites run against it, so that they ask for nothing that only
+one engine has; whoever writes an engine may read it first.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from math import inf, log
+from typing import Any
+
+import numpy as np
+
+from rifflux.errors import InvalidArgument, ModelMismatch, OutOfScope
+from rifflux.store import (
+    BESIDE,
+    DESCRIBED,
+    EVERYONE,
+    JUDGEMENT,
+    LEXICAL,
+    PART,
+    VARIANT,
+    Analysis,
+    AnalyzedChunk,
+    CandidateRequest,
+    CandidateResponse,
+    Catalog,
+    ChunkFacts,
+    CodePiece,
+    CollectionRecord,
+    Credited,
+    DocumentChange,
+    Edge,
+    Erased,
+    Event,
+    FieldWeights,
+    FileState,
+    Generation,
+    Generations,
+    Grant,
+    JobRecord,
+    Lexical,
+    Listed,
+    LogEntry,
+    Mended,
+    ModelInfo,
+    Pending,
+    Placed,
+    Problem,
+    QuestionDigest,
+    Reaction,
+    RecordedAnswer,
+    Registry,
+    Semantic,
+    Sharing,
+    Spending,
+    SpendingSum,
+    State,
+    Store,
+    Token,
+    Totals,
+)
+from rifflux.text.dates import parse_time, timestamp, whole_day_end
+from rifflux.text.people import credits_of
+from rifflux.text.properties import TAGS, searchable_properties
+from rifflux.types import (
+    CREDITS,
+    LICENSED,
+    Bound,
+    Clause,
+    Document,
+    Filter,
+    Hit,
+    Ids,
+    Query,
+    Ranking,
+    Scores,
+    Tag,
+    Vectors,
+    Why,
+    of_owner,
+    parted,
+)
+from rifflux.types.nouns import iso_time
+
+Place = tuple[str, str]
+
+#: Tokens of a user that ended and are remembered; seconds that a decision stays in the log.
+ENDED_TOKENS = 100
+LOGGED_SECONDS = 2 * 365 * 86_400.0
+_DAY = 86_400
+
+
+@dataclass(slots=True)
+class _Row:
+    """A document of an owner, numbered as it was added."""
+
+    number: int
+    owner: str
+    namespace: str
+    change: DocumentChange
+    file: Place | None
+
+    @property
+    def document(self) -> Document:
+        return self.change.document
+
+    @property
+    def place(self) -> Place:
+        return self.namespace, self.document.key
+
+    @property
+    def time(self) -> float | None:
+        created = timestamp(self.document.created_at)
+        if created is None:
+            return timestamp(self.document.updated_at)
+        return created
+
+    @property
+    def is_work(self) -> bool:
+        return self.namespace.startswith(LICENSED)
+
+    @property
+    def by_date(self) -> tuple[float, int]:
+        """Return where it stands among others: by date, those without one last, equals as they were added."""
+        return inf if self.time is None else self.time, self.number
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(str(each) for each in self.document.identifiers)
+
+    @property
+    def whole(self) -> Document:
+        """Return it as lists of documents have it: without what hangs on it."""
+        return replace(self.document, links=(), identifiers=(), tags=(), parts=())
+
+    @property
+    def outline(self) -> Document:
+        return replace(self.document, text="", links=(), tags=(), parts=())
+
+
+@dataclass(slots=True)
+class _Owned:
+    """What an owner has. Vectors are by the model's fingerprint and the chunk, each with the hash of its text."""
+
+    documents: dict[Place, _Row] = field(default_factory=dict)
+    files: dict[Place, FileState] = field(default_factory=dict)
+    records: dict[Place, dict[str, str]] = field(default_factory=dict)
+    uses: dict[Place, tuple[int, float]] = field(default_factory=dict)
+    vectors: dict[str, dict[int, tuple[int, Vectors]]] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    changes: int = 0
+
+    def drop(self, place: Place) -> bool:
+        """Drop a document with all that hangs on it; returns whether it was there."""
+        row = self.documents.pop(place, None)
+        if row is None:
+            return False
+        self.records.pop(place, None)
+        self.uses.pop(place, None)
+        for each in row.change.chunks:
+            self.drop_vectors(each.chunk.id)
+        return True
+
+    def drop_vectors(self, id: int) -> None:
+        for known in self.vectors.values():
+            known.pop(id, None)
+
+
+@dataclass(slots=True)
+class _World:
+    """Everything that an index holds, of all owners, and what concerns the whole of it."""
+
+    owners: dict[str, _Owned] = field(default_factory=dict)
+    models: dict[str, tuple[ModelInfo, State]] = field(default_factory=dict)
+    tokens: dict[str, tuple[Token, bytes]] = field(default_factory=dict)
+    log: list[LogEntry] = field(default_factory=list)
+    spendings: dict[int, Spending] = field(default_factory=dict)
+    answers: dict[Place, RecordedAnswer] = field(default_factory=dict)
+    jobs: dict[str, JobRecord] = field(default_factory=dict)
+    questions: list[QuestionDigest] = field(default_factory=list)
+    collections: dict[str, CollectionRecord] = field(default_factory=dict)
+    grants: dict[str, dict[str, Grant]] = field(default_factory=dict)
+    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    claims: dict[str, threading.Lock] = field(default_factory=dict)
+    samples: dict[object, tuple[Ids, Vectors]] = field(default_factory=dict)
+    number: int = 0
+
+    def next(self) -> int:
+        self.number += 1
+        return self.number
+
+    def write_log(self, entry: LogEntry | None) -> int:
+        """Append an entry, drop what is too old, and return its number; 0 for none."""
+        if entry is None:
+            return 0
+        number = self.next()
+        oldest = (timestamp(entry.done_at) or 0.0) - LOGGED_SECONDS
+        self.log = [each for each in self.log if (timestamp(each.done_at) or 0.0) >= oldest]
+        self.log.append(replace(entry, id=number))
+        return number
+
+    def models_in(self, *states: State) -> list[ModelInfo]:
+        return [model for model, state in self.models.values() if state in states]
+
+    def erase_owners(self, names: Iterable[str]) -> tuple[Counter[str], int, int, int]:
+        """Drop owners; returns how many documents there were by kind, files, events and settings."""
+        kinds: Counter[str] = Counter()
+        files = events = settings = 0
+        for name in names:
+            owned = self.owners.pop(name)
+            kinds.update(row.document.kind or "document" for row in owned.documents.values())
+            files += len(owned.files)
+            events += len(owned.events)
+            settings += len(owned.settings)
+        return kinds, files, events, settings
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What some owners have of the world; each role has the same one."""
+
+    world: _World
+    owners: tuple[str, ...]
+
+    @property
+    def several(self) -> bool:
+        return len(self.owners) > 1
+
+    @property
+    def owned(self) -> list[_Owned]:
+        return [self.world.owners[name] for name in self.owners if name in self.world.owners]
+
+    def mine(self, *, content: bool = True) -> _Owned:
+        """Return what the owner has, to write. Raises OutOfScope for several owners."""
+        if self.several:
+            raise OutOfScope("a view of several owners is only read")
+        owned = self.world.owners.setdefault(self.owners[0], _Owned())
+        owned.changes += content
+        return owned
+
+    def whole(self) -> _World:
+        """Return the world. Raises OutOfScope for all but the view that was opened."""
+        if self.owners != ("",):
+            raise OutOfScope("this concerns the whole index: ask who looks after it")
+        return self.world
+
+    def rows(self, filter: Filter | None = None) -> list[_Row]:
+        """Return the documents that a filter lets through, by namespace, key and owner."""
+        rows = [row for owned in self.owned for row in owned.documents.values()]
+        rows.sort(key=lambda row: (*row.place, row.owner))
+        return [row for row in rows if not filter or _passes(row, filter)]
+
+    def rows_in(self, namespace: str) -> list[_Row]:
+        """Return the documents of a namespace, which may name its owner, by date."""
+        name, owner = parted(namespace)
+        if owner is None or owner not in self.owners or not self.several:
+            name, owner = namespace, None
+        found = [row for row in self.rows() if row.namespace == name and owner in (None, row.owner)]
+        return sorted(found, key=lambda row: row.by_date)
+
+    def row_at(self, place: Place) -> _Row | None:
+        """Return the document at a place; of several owners' the first owner's."""
+        found = [row for row in self.rows_in(place[0]) if row.document.key == place[1]]
+        return min(found, key=lambda row: row.owner, default=None)
+
+    def named(self, row: _Row) -> str:
+        """Return a document's namespace, with its owner where there are several."""
+        return of_owner(row.namespace, row.owner if self.several else None)
+
+    def chunks(self, filter: Filter | None = None) -> dict[int, tuple[_Row, AnalyzedChunk]]:
+        """Return the chunks of the documents that a filter lets through, by id."""
+        return {each.chunk.id: (row, each) for row in self.rows(filter) for each in row.change.chunks}
+
+    def chosen(self, ids: Ids) -> list[tuple[int, _Row, AnalyzedChunk]]:
+        """Return those of some chunks that are there, by id."""
+        chunks = self.chunks()
+        return [(id, *chunks[id]) for id in sorted({*ids.tolist()}) if id in chunks]
+
+    def first_chunk(self, row: _Row) -> int | None:
+        return next((each.chunk.id for each in row.change.chunks if each.chunk.position == 0), None)
+
+    def vectors(self, fingerprint: str | None) -> dict[int, tuple[int, Vectors]]:
+        """Return the vectors of a model by chunk, each with the hash of its text."""
+        known = {}
+        for owned in self.owned:
+            known.update(owned.vectors.get(fingerprint or "", {}))
+        return known
+
+    def active(self) -> ModelInfo | None:
+        return next(iter(self.world.models_in(State.ACTIVE)), None)
+
+    def in_use(self) -> str | None:
+        """Return the fingerprint of the model that is searched."""
+        active = self.active()
+        return active.fingerprint if active else None
+
+
+class MemoryStore(Store):
+    """One owner's view, or several's, of an index in memory."""
+
+    schema_version = 0
+    read_only = False
+
+    def __init__(self, world: _World | None = None, owners: tuple[str, ...] = ("",)) -> None:
+        self.view = view = _View(world or _World(), owners)
+        self.owners = owners
+        self.owner = owners[0]
+        if view.several:
+            self.owner = BESIDE.join(("", *owners))
+        self.capabilities = frozenset()
+        self.local = None
+        self.catalog = MemoryCatalog(view)
+        self.lexical = MemoryLexical(view)
+        self.semantic = MemorySemantic(view)
+        self.registry = MemoryRegistry(view)
+
+    def totals(self) -> Totals:
+        counts = self.counts()
+        works = any(row.is_work for row in self.view.rows())
+        return Totals(counts["chunks"], counts["embedded_chunks"], works, self.catalog.languages())
+
+    def counts(self) -> Mapping[str, int]:
+        return {
+            "documents": len(self.view.rows()),
+            "chunks": len(self.view.chunks()),
+            "files": sum(len(owned.files) for owned in self.view.owned),
+            "embedded_chunks": len(self.view.vectors(self.view.in_use())),
+        }
+
+    def contents(self) -> str:
+        changes = [owned.changes for owned in self.view.owned]
+        state = repr((self.owners, changes, sorted(self.counts().items()), self.view.active()))
+        return f"{sum(changes)}-{sha256(state.encode()).hexdigest()[:16]}"
+
+    def search(self, request: CandidateRequest) -> CandidateResponse:
+        run = request.execution
+        rankings: dict[str, Ranking] = {}
+        for name in request.channels:
+            if name == LEXICAL:
+                rankings[name] = self.lexical.match(request.query, run.limit, request.weights)
+            else:
+                rankings[name] = self.semantic.nearest(request.query, run.vector, run.sufficient, model=run.model)
+        facts: Mapping[int, ChunkFacts] = {}
+        if request.described:
+            described = [rankings[name].ids[: DESCRIBED[name]] for name in request.channels]
+            facts = self.catalog.facts(np.unique(np.concatenate(described)))
+        return CandidateResponse(rankings, facts, dict.fromkeys(request.channels, 0.0))
+
+    def of(self, owner: str) -> MemoryStore:
+        if "" not in self.owners and not any(owner == each or owner.startswith(each + PART) for each in self.owners):
+            raise OutOfScope("this view is of one owner: take another owner's from the store that was opened")
+        if (
+            self.view.several
+            and owner not in self.owners
+            and not any(owner.startswith(f"{each}{PART}") for each in self.owners)
+        ):
+            raise OutOfScope("this view is of several owners: take another owner's from the store that was opened")
+        return MemoryStore(self.view.world, (owner,))
+
+    def united(self, owners: Iterable[str]) -> MemoryStore:
+        names = tuple(sorted({*owners})) or (BESIDE,)
+        for each in names:
+            if each != BESIDE:
+                self.of(each)
+        return MemoryStore(self.view.world, names)
+
+    def members(self) -> list[MemoryStore]:
+        return [MemoryStore(self.view.world, (each,)) for each in self.owners]
+
+    def part(self, name: str) -> MemoryStore:
+        return MemoryStore(self.view.world, tuple(f"{owner}{PART}{name}" for owner in self.owners))
+
+    def views(self) -> list[MemoryStore]:
+        names = sorted(name for name in self.view.world.owners if name not in self.owners)
+        if self.owners != ("",):
+            names = [name for name in names if any(name.startswith(each + PART) for each in self.owners)]
+        return [self, *(MemoryStore(self.view.world, (name,)) for name in names)]
+
+    def transaction(self) -> AbstractContextManager[object]:
+        self.view.mine(content=False)
+        return nullcontext()
+
+    def memoized(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def probe(self) -> None:
+        """Find nothing wrong: what is in memory can be read."""
+
+    def check(self, analysis: Analysis | None = None) -> list[Problem]:
+        del analysis
+        self.view.whole()
+        return []
+
+    def mend(self, analysis: Analysis) -> Mended:
+        del analysis
+        self.view.whole()
+        return Mended(())
+
+    def close(self) -> None:
+        """Release nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCatalog(Catalog):
+    """The documents of a view."""
+
+    view: _View
+
+    def put(self, namespace: str, change: DocumentChange, file: Place | None = None) -> None:
+        self.put_all([Placed(namespace, change, file)])
+
+    def put_all(self, documents: Iterable[Placed]) -> None:
+        owned = self.view.mine()
+        for each in documents:
+            place = (each.namespace, each.change.document.key)
+            former = owned.documents.get(place)
+            held = {one.chunk.id: one.hash for one in former.change.chunks} if former else {}
+            wanted = {one.chunk.id: one.hash for one in each.change.chunks}
+            number = former.number if former else self.view.world.next()
+            for id, hash in wanted.items():
+                if id not in held:
+                    self._take_over(owned, id, hash)
+            for id, hash in held.items():
+                if wanted.get(id) != hash:
+                    owned.drop_vectors(id)
+            owned.documents[place] = _Row(number, self.view.owners[0], each.namespace, each.change, each.file)
+
+    def _take_over(self, owned: _Owned, id: int, hash: int) -> None:
+        """Give a new chunk the vectors that the owner has of the same text."""
+        for known in owned.vectors.values():
+            vector = next((vector for held, vector in known.values() if held == hash), None)
+            if vector is not None:
+                known[id] = (hash, vector)
+
+    def remove(self, namespace: str, keys: Sequence[str]) -> int:
+        owned = self.view.mine()
+        return sum(owned.drop((namespace, key)) for key in keys)
+
+    def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
+        owned = self.view.mine()
+        file = (root, state.path)
+        owned.files[file] = state
+        if keep is None:
+            return 0
+        gone = [place for place, row in owned.documents.items() if row.file == file and place[1] not in keep]
+        return sum(owned.drop(place) for place in gone)
+
+    def remove_files(self, root: str, paths: Sequence[str]) -> int:
+        owned = self.view.mine()
+        files = {(root, path) for path in paths} & owned.files.keys()
+        for file in files:
+            del owned.files[file]
+        return sum(owned.drop(place) for place, row in [*owned.documents.items()] if row.file in files)
+
+    def keep_records(self, namespace: str, key: str, records: Mapping[str, str]) -> None:
+        owned = self.view.mine(content=False)
+        if (namespace, key) in owned.documents:
+            owned.records[namespace, key] = dict(sorted(records.items()))
+
+    def note_uses(self, namespace: str, keys: Sequence[str], time: float) -> None:
+        owned = self.view.mine(content=False)
+        for key in keys:
+            if (namespace, key) in owned.documents:
+                uses, used_at = owned.uses.get((namespace, key), (0, time))
+                owned.uses[namespace, key] = (uses + 1, max(used_at, time))
+
+    def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
+        chunks = self.view.chunks()
+        entries = zip(ranking.ids.tolist(), ranking.scores.tolist(), trails or [()] * len(ranking), strict=True)
+        return [self._hit(*chunks[id], score, why) for id, score, why in entries if id in chunks]
+
+    def _hit(self, row: _Row, each: AnalyzedChunk, score: float = 0.0, why: tuple[Why, ...] = ()) -> Hit:
+        document = row.document
+        chunk = each.chunk
+        return Hit(
+            f"{chunk.id:016x}", document.key, row.change.path, document.title, " > ".join(chunk.headings),
+            chunk.position, chunk.text, chunk.span, score, why, document.kind, document.created_at,
+            document.updated_at, document.metadata, document.license, row.namespace, page=chunk.page,
+            language=document.language, owner=row.owner if self.view.several else None,
+        )  # fmt: skip
+
+    def chunk(self, chunk_id: str) -> Hit | None:
+        found = {f"{id:016x}": each for id, each in self.view.chunks().items()}.get(chunk_id)
+        return found and self._hit(*found)
+
+    def chunks_of(self, namespace: str, key: str) -> list[Hit]:
+        row = self.view.row_at((namespace, key))
+        if row is None:
+            return []
+        return [self._hit(row, each) for each in sorted(row.change.chunks, key=lambda each: each.chunk.position)]
+
+    def document(self, namespace: str, key: str) -> Document | None:
+        row = self.view.row_at((namespace, key))
+        return row.document if row else None
+
+    def documents(self, namespace: str, filter: Filter) -> list[Document]:
+        found = [row for row in self.view.rows_in(namespace) if _passes(row, filter)]
+        return [row.whole for row in sorted(found, key=lambda row: row.document.key)]
+
+    def documents_at(self, places: Sequence[Place]) -> Mapping[Place, Document]:
+        found = {place: self.view.row_at(place) for place in places}
+        return {place: row.document for place, row in found.items() if row}
+
+    def around(self, places: Sequence[Place], number: int) -> Mapping[Place, Sequence[Document]]:
+        found = {}
+        for namespace, key in places:
+            among = self.in_order(namespace, key, before=number, after=number)
+            if among:
+                found[namespace, key] = among
+        return found
+
+    def texts(self, places: Collection[Place]) -> Mapping[Place, str]:
+        return {place: document.text for place, document in self.documents_at([*places]).items()}
+
+    def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
+        wanted = words.casefold()
+        rows = sorted(self.view.rows(), key=lambda row: (row.change.path, *row.place))
+        found = [
+            row for row in rows if any(wanted in text.casefold() for text in (row.change.path, row.document.title))
+        ]
+        return [(self.view.named(row), row.document.key, row.change.path) for row in found[:limit]]
+
+    def outlines(self, prefix: str) -> list[tuple[str, Document]]:
+        return [(self.view.named(row), row.outline) for row in self.view.rows() if row.namespace.startswith(prefix)]
+
+    def listed(self, after: Place, limit: int) -> list[Listed]:
+        rows = [row for row in self.view.rows() if row.place > after][:limit]
+        return [Listed(self.view.named(row), row.change.path, row.outline, len(row.change.chunks)) for row in rows]
+
+    def find_documents(self, key: str) -> list[Place]:
+        splits = {(key[:place], key[place + 1 :]) for place, char in enumerate(key) if char == "/"}
+        found = []
+        for row in self.view.rows():
+            path = row.change.path
+            if (
+                key in (row.document.key, path)
+                or (row.namespace == key and key.endswith(f"/{path}"))
+                or {row.place, (row.namespace, path)} & splits
+            ):
+                found.append((self.view.named(row), row.document.key))
+        return sorted(found)
+
+    def namespaces(self) -> Mapping[str, int]:
+        return Counter(row.namespace for row in self.view.rows())
+
+    def in_order(
+        self, namespace: str, key: str | None = None, *, before: int = 0, after: int | None = None
+    ) -> list[Document]:
+        rows = self.view.rows_in(namespace)
+        if key is None:
+            return [row.whole for row in rows[-before:]]
+        places = [place for place, row in enumerate(rows) if row.document.key == key]
+        if not places:
+            return []
+        end = len(rows) if after is None else places[0] + after + 1
+        return [row.whole for row in rows[max(places[0] - before, 0) : end]]
+
+    def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
+        found = {}
+        for owned in self.view.owned:
+            for (held, path), state in sorted(owned.files.items()):
+                if held == root and (not below or path == below or path.startswith(f"{below}/")):
+                    found[path] = state
+        return found
+
+    def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
+        files = [(root, state) for owned in self.view.owned for (root, _), state in sorted(owned.files.items())]
+        return len(files), files[:number]
+
+    def roots(self) -> list[str]:
+        return sorted({root for owned in self.view.owned for root, _ in owned.files})
+
+    def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
+        found = {}
+        for id, row, each in self.view.chosen(ids):
+            document = row.document
+            found[id] = ChunkFacts(
+                document.title,
+                tuple(each.chunk.headings),
+                searchable_properties(document.kind, document.metadata).names,
+                document.key,
+                document.key == row.change.path,
+                row.namespace,
+                document.language,
+                document.kind,
+                tuple(document.identifiers),
+            )
+        return found
+
+    def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
+        return {
+            id: CodePiece(row.change.path, tuple(each.chunk.headings), each.chunk.text, each.chunk.position)
+            for id, row, each in self.view.chosen(ids)
+            if row.document.kind == "code"
+        }
+
+    def passing(self, filter: Filter, ids: Ids) -> Ids:
+        return np.array([id for id, row, _ in self.view.chosen(ids) if _passes(row, filter)], np.int64)
+
+    def any_passes(self, filter: Filter) -> bool:
+        return bool(self.view.rows(filter))
+
+    def identified(self, names: Sequence[str], most: int = -1) -> Mapping[str, list[Place]]:
+        found = {}
+        for name in names:
+            places = sorted((self.view.named(row), row.document.key) for row in self.view.rows() if name in row.names)
+            if most >= 0:
+                places = places[:most]
+            if places:
+                found[name] = places
+        return found
+
+    def credited(self, role: str, keys: Collection[str]) -> list[Credited]:
+        found: Counter[tuple[str, str, str, str | None]] = Counter()
+        for row in self.view.rows():
+            if row.is_work:
+                named = {each for each in credits_of(row.document.metadata) if each[0] == role and each[1] in keys}
+                found.update((key, name, self.view.named(row), row.document.license) for _, key, name in named)
+        return [Credited(*each, works) for each, works in sorted(found.items(), key=lambda each: repr(each[0]))]
+
+    def first_of(self, filter: Filter, limit: int) -> Ids:
+        found = []
+        for row in self.view.rows(filter):
+            first = self.view.first_chunk(row)
+            if first is not None:
+                found.append((inf if row.time is None else -row.time, first))
+        return np.array([id for _, id in sorted(found)[:limit]], np.int64)
+
+    def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
+        found: dict[tuple[int, int, str], float] = {}
+        for id, row, _ in self.view.chosen(ids):
+            for other in self.view.rows():
+                source, target = (other, row) if incoming else (row, other)
+                first = self.view.first_chunk(other)
+                if other is row or first is None:
+                    continue
+                for link in source.document.links:
+                    if _leads(source, link.key, target):
+                        edge = (id, first, link.kind)
+                        found[edge] = max(found.get(edge, 0.0), link.confidence)
+        return [Edge(*edge, confidence) for edge, confidence in sorted(found.items())]
+
+    def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
+        found = {}
+        for id, row, _ in self.view.chosen(ids):
+            sources = [
+                other
+                for other in self.view.rows()
+                if other is not row
+                and any(link.kind == kind and _leads(other, link.key, row) for link in other.document.links)
+            ]
+            if sources:
+                found[id] = len(sources)
+        return found
+
+    def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
+        return {
+            id: sorted(row.document.tags, key=lambda tag: (tag.scheme, tag.value))
+            for id, row, _ in self.view.chosen(ids)
+            if row.document.tags
+        }
+
+    def records(self, namespace: str, key: str) -> Mapping[str, str]:
+        row = self.view.row_at((namespace, key))
+        if row is None:
+            return {}
+        return self.view.world.owners[row.owner].records.get(row.place, {})
+
+    def uses(self, namespace: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
+        found = {}
+        for key in keys:
+            row = self.view.row_at((namespace, key))
+            if row and row.place in self.view.world.owners[row.owner].uses:
+                found[key] = self.view.world.owners[row.owner].uses[row.place]
+        return found
+
+    def values(self, field: str, limit: int) -> list[tuple[str | int | float | bool, int]]:
+        found: Counter[tuple[type, Any]] = Counter()
+        for row in self.view.rows():
+            if not row.is_work:
+                value = row.document.kind or None if field == "kind" else row.document.metadata.get(field)
+                items = value if isinstance(value, list) else [value]
+                found.update({(type(each), each) for each in items if isinstance(each, str | int | float)})
+        ordered = sorted(found.items(), key=lambda each: (-each[1], each[0][0] is str, each[0][1]))
+        return [(value, count) for (_, value), count in ordered[:limit]]
+
+    def folders(self, limit: int) -> list[tuple[str, str, int]]:
+        rows = [row for row in self.view.rows() if not row.is_work and "/" in row.change.path]
+        found = Counter((row.namespace, row.change.path.partition("/")[0]) for row in rows)
+        ordered = sorted(found.items(), key=lambda each: (-each[1], each[0]))
+        return [(*folder, count) for folder, count in ordered[:limit]]
+
+    def languages(self) -> tuple[str, ...]:
+        return tuple(sorted({row.document.language for row in self.view.rows()} or {""}))
+
+
+def _leads(source: _Row, key: str, target: _Row) -> bool:
+    """Return whether a link's key is an identifier of a document, or its key in the link's own namespace."""
+    is_near = (source.owner, source.namespace) == (target.owner, target.namespace)
+    return key in target.names or (is_near and key == target.document.key)
+
+
+def _passes(row: _Row, filter: Filter) -> bool:
+    """Return whether a filter lets a document through."""
+    document = row.document
+    path = row.change.path
+    metadata = document.metadata
+    folder, slash, _ = path.partition("/")
+    time = row.time
+    tags = {name.casefold() for tag in document.tags for name in (tag.value, f"{tag.scheme}:{tag.value}")}
+    tests = (
+        not filter.paths or any(fnmatchcase(path, _glob(each)) for each in filter.paths),
+        not filter.folders or bool(folder and slash and f"{row.namespace}/{folder}" in filter.folders),
+        not filter.kinds or document.kind in filter.kinds,
+        not filter.namespaces or row.namespace in filter.namespaces,
+        not filter.documents or document.key in filter.documents,
+        not filter.since or (time is not None and time >= parse_time(filter.since).timestamp()),
+        not filter.until or (time is not None and time <= whole_day_end(filter.until)),
+        all(_has(document, name, value) for name, value in filter.metadata.items()),
+        all(_within(metadata.get(bound.field), bound) for bound in filter.bounds),
+        all(metadata.get(name) is None for name in filter.without),
+        not filter.tags or not tags.isdisjoint(each.casefold() for each in filter.tags),
+        document.kind not in filter.not_kinds,
+    )
+    return all(tests)
+
+
+def _glob(pattern: str) -> str:
+    if pattern.endswith("/"):
+        pattern += "*"
+    return pattern.replace("**/", "*").replace("**", "*")
+
+
+def _has(document: Document, name: str, value: object) -> bool:
+    """Return whether a document has any of some values in a field of its metadata."""
+    wanted = [*value] if isinstance(value, list | tuple | set | frozenset) else [value]
+    if name in CREDITS and all(isinstance(each, str) for each in wanted):
+        return any(role == name and known in wanted for role, _, known in credits_of(document.metadata))
+    held = document.metadata.get(name)
+    items = held if isinstance(held, list) else [held]
+    if name.lower() in TAGS:
+        return any(item == each or str(item).startswith(f"{each}/") for item in items for each in wanted)
+    return any(item in wanted for item in items if item is not None)
+
+
+def _within(value: object, bound: Bound) -> bool:
+    if value is None:
+        return bound.missing
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return (bound.least is None or value >= bound.least) and (bound.most is None or value <= bound.most)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLexical(Lexical):
+    """The terms of a view's chunks. Everything is counted again for each question."""
+
+    view: _View
+
+    def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
+        named = [id for id in self._fields() if self._is_named(id, query)]
+        ids = np.array([id for id in named if id in _left(self.view, query)], np.int64)
+        return _best(ids, self.bm25_of(query, ids, weights), limit)
+
+    def _is_named(self, id: int, query: Query) -> bool:
+        fields = self._fields()[id]
+        if query.required:
+            return True
+        return any(_places(fields, clause, is_prefix) for clause, _, is_prefix in _ranked(query))
+
+    def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
+        fields = self._fields()
+        lengths = {id: sum(len(terms) for terms in each) for id, each in fields.items()}
+        usual = sum(lengths.values()) / max(len(lengths), 1) or 1.0
+        scores = np.zeros(len(ids))
+        for clause, worth, is_prefix in _ranked(query):
+            places = {id: found for id, each in fields.items() if (found := _places(each, clause, is_prefix))}
+            idf = max(log((len(fields) - len(places) + 0.5) / (len(places) + 0.5)), 1e-6)
+            for row, id in enumerate(ids.tolist()):
+                if id in places:
+                    shares = (weights.title, weights.headings, weights.body)
+                    count = sum(share * found for share, found in zip(shares, places[id], strict=True))
+                    damped = weights.k1 * (1 - weights.b + weights.b * lengths[id] / usual)
+                    scores[row] += worth * idf * count * (weights.k1 + 1) / (count + damped)
+        return scores
+
+    def _fields(self) -> dict[int, list[list[str]]]:
+        """Return the terms of each chunk, of title, headings and body."""
+        return {
+            id: [each.title.split(), each.headings.split(), each.body.split()]
+            for id, (_, each) in self.view.chunks().items()
+        }
+
+    def holding(self, clause: Clause, ids: Ids) -> Ids:
+        fields = self._fields()
+        return np.array([id for id in ids.tolist() if id in fields and _places(fields[id], clause)], np.int64)
+
+    def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
+        known = self._known()
+        return {term: known[term] for term in terms if term in known}
+
+    def vocabulary(
+        self, start: str, shortest: int, longest: int, like: Callable[[str], bool] | None = None
+    ) -> Mapping[str, int]:
+        return {
+            term: count
+            for term, count in self._known().items()
+            if term.startswith(start) and shortest <= len(term) <= longest and (like is None or like(term))
+        }
+
+    def _known(self) -> Counter[str]:
+        """Count the chunks that hold each term."""
+        return Counter(term for fields in self._fields().values() for term in {*fields[0], *fields[1], *fields[2]})
+
+
+def _best(ids: Ids, scores: Scores, limit: int) -> Ranking:
+    """Rank the best, ties by id."""
+    order = np.lexsort((ids, -scores))[:limit]
+    return Ranking(ids[order], scores[order])
+
+
+def _ranked(query: Query) -> list[tuple[Clause, float, bool]]:
+    """Return the alternatives that score, each with what it is worth and whether it is the beginning of a term."""
+    worths = {clause: query.worths.get(clause, 1.0) for clause in (*query.clauses, *query.required)}
+    for clause in query.variants:
+        worths.setdefault(clause, VARIANT)
+    clauses = [(clause, worth, False) for clause, worth in worths.items()]
+    return [*clauses, *(((start,), 1.0, True) for start in query.prefixes)]
+
+
+def _places(fields: Sequence[Sequence[str]], clause: Clause, is_prefix: bool = False) -> list[int]:
+    """Count where a clause stands in each field; empty where it stands in none."""
+    counts = []
+    for terms in fields:
+        if is_prefix:
+            counts.append(sum(term.startswith(clause[0]) for term in terms))
+        else:
+            starts = range(len(terms) - len(clause) + 1)
+            counts.append(sum(tuple(terms[start : start + len(clause)]) == clause for start in starts))
+    return counts if any(counts) else []
+
+
+def _left(view: _View, query: Query) -> set[int]:
+    """Return the chunks that a query's filter, and what it requires and excludes, leave."""
+    left = set()
+    for id, (_, each) in view.chunks(query.filter).items():
+        fields = [each.title.split(), each.headings.split(), each.body.split()]
+        forms = [(clause, *query.languages.forms.get(clause, ())) for clause in query.required]
+        has_all = all(any(_places(fields, form) for form in each) for each in forms)
+        if has_all and not any(_places(fields, clause) for clause in query.excluded):
+            left.add(id)
+    return left
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySemantic(Semantic):
+    """The vectors of a view's chunks."""
+
+    view: _View
+
+    def nearest(self, query: Query, vector: Vectors | None, limit: int, *, model: str | None = None) -> Ranking:
+        active = self.view.active()
+        if active and model and active.fingerprint != model:
+            raise ModelMismatch(f"the question was embedded by another model than {active.name}: embed it again")
+        if vector is None or not np.linalg.norm(vector):
+            return Ranking.empty()
+        left = _left(self.view, query)
+        ids = np.array([id for id in self._known() if id in left], np.int64)
+        return _best(ids, self.cosines_of(vector, ids), limit)
+
+    def _known(self, model: str | None = None) -> dict[int, tuple[int, Vectors]]:
+        return self.view.vectors(model or self.view.in_use())
+
+    def cosines_of(self, vector: Vectors | None, ids: Ids) -> Scores:
+        found = np.full(len(ids), np.nan)
+        if vector is None:
+            return found
+        known = self._known()
+        for row, id in enumerate(ids.tolist()):
+            if id in known:
+                found[row] = known[id][1] @ vector / np.linalg.norm(vector)
+        return found
+
+    def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
+        del exact
+        known = self._known()
+        return {id: known[id][1] for id in ids.tolist() if id in known}
+
+    def sample(self, most: int) -> tuple[Ids, Vectors]:
+        known = self._known()
+        ids = np.array(sorted(known)[:most], np.int64)
+        key = (self.view.owners, tuple((id, known[id][0]) for id in ids.tolist()))
+        vectors = np.stack([known[id][1] for id in ids.tolist()]) if len(ids) else np.zeros((0, 0), np.float32)
+        return self.view.world.samples.setdefault(key, (ids, vectors))
+
+    def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
+        known = dict(self._known(model).values())
+        return {hash: known[hash] for hash in hashes if hash in known}
+
+    def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
+        known = self._known(model)
+        waiting = []
+        for id, (row, each) in sorted(self.view.chunks().items()):
+            if id not in known:
+                headings = tuple(each.chunk.headings)
+                waiting.append(Pending(id, each.hash, row.document.title, headings, each.chunk.text, each.embedded))
+        for start in range(0, len(waiting), batch):
+            yield waiting[start : start + batch]
+
+    def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
+        owned = self.view.mine()
+        in_use = [each.fingerprint for each in self.view.world.models_in(State.ACTIVE, State.BUILDING)]
+        if not in_use or (model and model not in in_use):
+            raise ModelMismatch("the index was switched to another model: embed this again")
+        known = owned.vectors.setdefault(model or self.view.in_use() or in_use[0], {})
+        chunks = self.view.chunks()
+        stored = 0
+        for id, hash, vector in zip(ids, hashes, vectors, strict=True):
+            if id in chunks and chunks[id][1].hash == hash:
+                known[id] = (hash, np.asarray(vector, np.float32))
+                stored += 1
+        return stored
+
+    def model(self) -> ModelInfo | None:
+        return self.view.active()
+
+    def use_model(self, model: ModelInfo) -> None:
+        active = self.view.active()
+        if active and active.fingerprint != model.fingerprint:
+            raise ModelMismatch(f"the index holds vectors of {active.name}, not of {model.name}")
+        self.view.world.models[model.fingerprint] = (model, State.ACTIVE)
+
+    @property
+    def generations(self) -> MemoryGenerations:
+        return MemoryGenerations(self.view.whole())
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryGenerations(Generations):
+    """The models whose vectors an index holds."""
+
+    world: _World
+
+    def all(self) -> list[Generation]:
+        chunks = sum(len(_View(self.world, (name,)).chunks()) for name in self.world.owners)
+        found: list[Generation] = []
+        for state in (State.ACTIVE, State.BUILDING, State.RETIRED):
+            found += [Generation(model, state, self._count(model), chunks) for model in self.world.models_in(state)]
+        return found
+
+    def _count(self, model: ModelInfo) -> int:
+        return sum(len(owned.vectors.get(model.fingerprint, {})) for owned in self.world.owners.values())
+
+    def begin(self, model: ModelInfo) -> None:
+        active = self.world.models_in(State.ACTIVE)
+        building = self.world.models_in(State.BUILDING)
+        if not active:
+            raise InvalidArgument("there are no vectors to switch from: embed with the model instead")
+        if model in active:
+            raise InvalidArgument(f"{model.name} is already in use")
+        if building and building != [model]:
+            raise InvalidArgument(f"vectors of {building[0].name} are being built: abort_switch first")
+        self.world.models[model.fingerprint] = (model, State.BUILDING)
+
+    def finish(self) -> bool:
+        for model in self.world.models_in(State.BUILDING):
+            if any(each.chunks > each.vectors for each in self.all() if each.model == model):
+                return False
+            for active in self.world.models_in(State.ACTIVE):
+                self.world.models[active.fingerprint] = (active, State.RETIRED)
+            self.world.models[model.fingerprint] = (model, State.ACTIVE)
+            return True
+        return False
+
+    def abort(self) -> ModelInfo | None:
+        for model in self.world.models_in(State.BUILDING):
+            self.world.models[model.fingerprint] = (model, State.RETIRED)
+            return model
+        return None
+
+    def drop(self, most: int) -> int:
+        dropped = 0
+        for model in self.world.models_in(State.RETIRED):
+            for owned in self.world.owners.values():
+                known = owned.vectors.get(model.fingerprint, {})
+                for id in [*known][: most - dropped]:
+                    del known[id]
+                    dropped += 1
+            if not self._count(model):
+                del self.world.models[model.fingerprint]
+        return dropped
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRegistry(Registry):
+    """Settings and events of an owner; tokens, usage, questions and answers of the whole index."""
+
+    view: _View
+    read_only = False
+
+    @property
+    def sharing(self) -> MemorySharing:
+        return MemorySharing(self.view.whole())
+
+    def setting(self, name: str) -> str | None:
+        return next((owned.settings[name] for owned in self.view.owned if name in owned.settings), None)
+
+    def policy(self, name: str) -> str | None:
+        return self.view.world.owners.get("", _Owned()).settings.get(name)
+
+    def set(self, name: str, value: str, *, content: bool = True, entry: LogEntry | None = None) -> None:
+        self.view.mine(content=content).settings[name] = value
+        self.view.world.write_log(entry)
+
+    def record(self, event: Event) -> None:
+        self.view.mine(content=False).events.append(event)
+
+    def events(self, kind: str | None = None) -> list[Event]:
+        return [each for owned in self.view.owned for each in owned.events if kind in (None, each.kind)]
+
+    @contextmanager
+    def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> Iterator[bool]:
+        lock = self.view.world.claims.setdefault(task, threading.Lock())
+        is_free = lock.acquire(blocking=False)
+        if not is_free and waiting:
+            waiting("another thread")
+            is_free = lock.acquire()
+        try:
+            yield is_free
+        finally:
+            if is_free:
+                lock.release()
+
+    def put_token(self, token: Token, digest: bytes, entry: LogEntry | None = None, *, most: int | None = None) -> bool:
+        world = self.view.whole()
+        now = timestamp(token.created_at) or 0.0
+        own = [each for each, _ in world.tokens.values() if each.user == token.user]
+        ended = [each for each in own if not _is_valid(each, now)]
+        if most is not None and len(own) - len(ended) >= most:
+            return False
+        ended.sort(key=lambda each: timestamp(each.created_at) or 0.0)
+        for each in ended[:-ENDED_TOKENS]:
+            del world.tokens[each.id]
+        world.tokens[token.id] = (token, digest)
+        world.write_log(entry)
+        return True
+
+    def token(self, id: str) -> tuple[Token, bytes] | None:
+        return self.view.whole().tokens.get(id)
+
+    def tokens(self, user: str | None = None) -> list[Token]:
+        found = [token for token, _ in self.view.whole().tokens.values() if user in (None, token.user)]
+        return sorted(found, key=lambda token: timestamp(token.created_at) or 0.0)
+
+    def mark_used(self, id: str, time: float) -> None:
+        world = self.view.whole()
+        token, digest = world.tokens[id]
+        world.tokens[id] = (replace(token, used_at=iso_time(time, "auto")), digest)
+
+    def revoke(self, id: str, time: float, entry: LogEntry | None = None) -> bool:
+        world = self.view.whole()
+        if id not in world.tokens or world.tokens[id][0].revoked_at:
+            return False
+        token, digest = world.tokens[id]
+        world.tokens[id] = (replace(token, revoked_at=iso_time(time, "auto")), digest)
+        world.write_log(entry)
+        return True
+
+    def erase(self, user: str, entry: LogEntry | None = None) -> Erased:
+        world = self.view.whole()
+        names = [name for name in world.owners if name == user or name.startswith(user + PART)]
+        kinds, files, events, settings = world.erase_owners(names)
+        for owned in world.owners.values():
+            events += sum(each.user == user for each in owned.events)
+            owned.events = [each for each in owned.events if each.user != user]
+        erased = Erased(
+            kinds,
+            files,
+            events,
+            settings,
+            tokens=_drop(world.tokens, [id for id, (token, _) in world.tokens.items() if token.user == user]),
+            calls=_drop(world.spendings, [id for id, each in world.spendings.items() if each.user == user]),
+            questions=sum(each.user == user for each in world.questions),
+            collections=_drop(
+                world.collections, [name for name, each in world.collections.items() if each.user == user]
+            ),
+            log=sum(user in (each.user, each.owner, each.who) for each in world.log),
+        )
+        world.questions = [each for each in world.questions if each.user != user]
+        _drop(world.answers, [key for key in world.answers if key[0] == user])
+        _drop(world.jobs, [id for id, each in world.jobs.items() if each.user == user])
+        for grants in world.grants.values():
+            grants.pop(user, None)
+        for name, members in world.groups.items():
+            world.groups[name] = tuple(each for each in members if each != user)
+        if erased:
+            alias = f"deleted user {world.write_log(entry)}"
+            world.log = [_renamed(each, user, alias) for each in world.log]
+        return erased
+
+    def log(self, before: int | None = None, limit: int = 100) -> list[LogEntry]:
+        found = [each for each in self.view.whole().log if before is None or each.id < before]
+        return found[::-1][:limit]
+
+    def spend(self, spendings: Sequence[Spending]) -> None:
+        world = self.view.whole()
+        world.spendings.update((world.next(), each) for each in spendings)
+
+    def reserve(self, spending: Spending, budget: float, since: float) -> int | None:
+        world = self.view.whole()
+        if self.cost(spending.user, since) + spending.cost > budget:
+            return None
+        number = world.next()
+        world.spendings[number] = spending
+        return number
+
+    def settle(self, id: int, spending: Spending | None) -> None:
+        world = self.view.whole()
+        if spending is None:
+            world.spendings.pop(id, None)
+        else:
+            world.spendings[id] = spending
+
+    def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
+        sums: dict[tuple[str, str, str, str], tuple[int, int, float]] = {}
+        for each in self.view.whole().spendings.values():
+            if user in (None, each.user) and since <= each.time < (inf if until is None else until):
+                key = (iso_time(each.time // _DAY * _DAY, "auto")[:10], each.user, each.feature, each.model)
+                calls, tokens, cost = sums.get(key, (0, 0, 0.0))
+                sums[key] = (calls + 1, tokens + each.tokens, cost + each.cost)
+        return [SpendingSum(*key, *total) for key, total in sorted(sums.items())]
+
+    def cost(self, user: str, since: float) -> float:
+        spendings = self.view.whole().spendings.values()
+        return sum(each.cost for each in spendings if each.user == user and each.time >= since)
+
+    def begin_answer(self, answer: RecordedAnswer, forget_before: float) -> RecordedAnswer | None:
+        world = self.view.whole()
+        _drop(world.answers, [key for key, each in world.answers.items() if each.time < forget_before])
+        key = (answer.user, answer.key)
+        known = world.answers.get(key)
+        if known is None:
+            world.answers[key] = answer
+        return known
+
+    def end_answer(self, user: str, key: str, status: int, body: bytes) -> None:
+        world = self.view.whole()
+        if status:
+            world.answers[user, key] = replace(world.answers[user, key], status=status, body=body)
+        else:
+            world.answers.pop((user, key), None)
+
+    def begin_job(self, job: JobRecord, most: int, seen_after: float, forget_before: float) -> bool:
+        world = self.view.whole()
+        _drop(world.jobs, [id for id, each in world.jobs.items() if each.seen_at < forget_before])
+        running = [each for each in world.jobs.values() if each.user == job.user and each.state == "running"]
+        if sum(each.seen_at > seen_after for each in running) >= most:
+            return False
+        world.jobs[job.id] = job
+        return True
+
+    def put_jobs(self, jobs: Sequence[JobRecord]) -> Sequence[str]:
+        world = self.view.whole()
+        stopping = []
+        for each in jobs:
+            known = world.jobs.get(each.id)
+            if known:
+                world.jobs[each.id] = replace(each, stop=known.stop)
+            if known is None or known.stop:
+                stopping.append(each.id)
+        return stopping
+
+    def stop_jobs(self, user: str, id: str | None = None) -> None:
+        world = self.view.whole()
+        for each in [*world.jobs.values()]:
+            if each.user == user and id in (None, each.id) and each.state == "running":
+                world.jobs[each.id] = replace(each, stop=True)
+
+    def job(self, id: str) -> JobRecord | None:
+        return self.view.whole().jobs.get(id)
+
+    def jobs(self, user: str | None = None) -> list[JobRecord]:
+        found = [each for each in self.view.whole().jobs.values() if user in (None, each.user)]
+        return sorted(found, key=lambda each: each.created_at, reverse=True)
+
+    def ask(self, questions: Sequence[QuestionDigest], forget_before: float) -> None:
+        world = self.view.whole()
+        world.questions = [each for each in (*world.questions, *questions) if each.time >= forget_before]
+
+    def questions(self, since: float = 0.0, until: float | None = None) -> list[QuestionDigest]:
+        end = inf if until is None else until
+        found = [each for each in self.view.whole().questions if since <= each.time < end]
+        return sorted(found, key=lambda each: each.time)
+
+    def reactions(self, since: float = 0.0, until: float | None = None) -> list[Reaction]:
+        found = []
+        for owned in self.view.whole().owners.values():
+            for each in owned.events:
+                time = timestamp(each.created_at) or 0.0
+                if each.kind != JUDGEMENT and since <= time < (inf if until is None else until):
+                    found.append(Reaction(each.user, each.kind, each.query, time))
+        return sorted(found, key=lambda each: each.time)
+
+
+def _drop(table: dict[Any, Any], keys: Sequence[Any]) -> int:
+    """Drop some keys of a table, and return how many."""
+    for key in keys:
+        del table[key]
+    return len(keys)
+
+
+def _is_valid(token: Token, now: float) -> bool:
+    return token.revoked_at is None and (token.expires_at is None or (timestamp(token.expires_at) or 0.0) > now)
+
+
+def _renamed(entry: LogEntry, user: str, alias: str) -> LogEntry:
+    """Return an entry in which a user goes by another name, without what they had."""
+    if entry.owner == user:
+        entry = replace(entry, owner=alias, target="", detail="")
+    if entry.user == user:
+        entry = replace(entry, user=alias)
+    if entry.who == user:
+        entry = replace(entry, who=alias)
+    return entry
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySharing(Sharing):
+    """Collections, their readers, and groups of users."""
+
+    world: _World
+
+    def of(self, user: str) -> list[CollectionRecord]:
+        return [each for each in self.all() if each.user == user]
+
+    def all(self) -> list[CollectionRecord]:
+        return sorted(self.world.collections.values(), key=lambda each: (each.user, each.name))
+
+    def shared_with(self, user: str) -> list[tuple[CollectionRecord, bool]]:
+        groups = {name for name, members in self.world.groups.items() if user in members}
+        found = []
+        for record in self.all():
+            grants = self.world.grants.get(record.owner, {})
+            given = [grant for who, grant in grants.items() if who in {user, EVERYONE, *groups}]
+            if given and record.user != user:
+                found.append((record, any(grant.write for grant in given)))
+        return found
+
+    def put(self, record: CollectionRecord, entry: LogEntry | None = None) -> None:
+        self.world.collections[record.owner] = record
+        self.world.write_log(entry)
+
+    def drop(self, owner: str, entry: LogEntry | None = None) -> Erased:
+        known = self.world.collections.pop(owner, None)
+        self.world.grants.pop(owner, None)
+        names = [name for name in self.world.owners if name == owner]
+        kinds, files, events, settings = self.world.erase_owners(names)
+        erased = Erased(kinds, files, events, settings, collections=int(known is not None))
+        if erased:
+            self.world.write_log(entry)
+        return erased
+
+    def grants(self, owner: str) -> list[Grant]:
+        return sorted(self.world.grants.get(owner, {}).values(), key=lambda grant: grant.who)
+
+    def share(self, owner: str, grant: Grant, entry: LogEntry | None = None) -> None:
+        self.world.grants.setdefault(owner, {})[grant.who] = grant
+        self.world.write_log(entry)
+
+    def unshare(self, owner: str, who: str, entry: LogEntry | None = None) -> bool:
+        if self.world.grants.get(owner, {}).pop(who, None) is None:
+            return False
+        self.world.write_log(entry)
+        return True
+
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        return {name: tuple(sorted(members)) for name, members in sorted(self.world.groups.items())}
+
+    def put_group(self, name: str, members: Sequence[str], entry: LogEntry | None = None) -> None:
+        former = {*self.world.groups.get(name, ())}
+        is_new = name not in self.world.groups
+        self.world.groups[name] = tuple(members)
+        if entry is None:
+            return
+        for who in sorted(former ^ {*members}):
+            self.world.write_log(replace(entry, who=who, detail="left" if who in former else "joined"))
+        if is_new and not members:
+            self.world.write_log(entry)
+
+    def drop_group(self, name: str, entry: LogEntry | None = None) -> bool:
+        if self.world.groups.pop(name, None) is None:
+            return False
+        for grants in self.world.grants.values():
+            grants.pop(name, None)
+        self.world.write_log(entry)
+        return True
+
+    def users(self) -> frozenset[str]:
+        names = {token.user for token, _ in self.world.tokens.values()}
+        names.update(who for members in self.world.groups.values() for who in members)
+        names.update(each.user for each in self.world.collections.values())
+        names.update(owner.partition(PART)[0] for owner in self.world.owners)
+        return frozenset(names - {""})
