@@ -29,9 +29,9 @@ DAMPING = 8
 AROUND = 400
 _BREAK = re.compile(r"\n[ \t]*\n\s*")
 #: A passage that has less than this share of the best one's relevance is no evidence beside it.
-LEAST_SHARE = 0.1
+LEAST_SHARE = 0.25
 #: How evidence is chosen: passages of a document, and documents that share a small budget.
-LIMITS = Limits(per_document=4, least=4, noun="documents")
+LIMITS = Limits(per_document=3, least=4, noun="documents")
 #: The intent that packs are made with.
 INTENT = "answer"
 
