@@ -34,3 +34,9 @@ def test_a_follow_up_gets_what_answers_it_and_not_the_same_again(index: Index) -
     second = index.answer("and off again?", history)
     assert "31st of" in second.text
     assert second.text != first.text
+
+
+def test_the_sentence_that_answers_is_marked_within_a_long_block(index: Index) -> None:
+    answer = index.answer("Who reads the meter?")
+    marked = [answer.text[slice(*each.answering)] for each in answer.sentences if each.answering]
+    assert marked == ["The meter is read by the warden, who sends the bill in January."]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from rifflux.answer.extract import MOST, Quotation, RankedBlocks, chosen, compares, numbered, ranked
+from rifflux.answer.extract import MOST, Quotation, RankedBlocks, chosen, compares, marked, numbered, ranked
 from rifflux.answer.gather import Evidence, Place, gather
 from rifflux.answer.history import ASSISTANT, Turn, checked_history, completed, follows
 from rifflux.answer.model import EXTRACT, Answer, AnswerEvent, Done, Failed, Sources
@@ -148,6 +148,7 @@ class _Run:
         elif not reason:
             most = 1 if enough.notice else MOST
             quotations = chosen(found.ranking, most, found.given, comparing=compares(asked.question))
+            quotations = marked(quotations, found.ranking.question)
             if not self.chat:
                 evidence, quotations = numbered(evidence, quotations)
         if enough.notice and not self.chat:

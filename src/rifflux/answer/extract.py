@@ -43,8 +43,9 @@ BEHIND_PROSE = 0.1
 HEADED = 0.6
 #: What the words count that complete a follow-up.
 OLD = 0.2
-#: Characters of what is quoted of a block that was quoted before.
+#: Characters of what is quoted of a block that was quoted before, and beyond which what answers is marked.
 RUN = 400
+MARKED = 200
 #: A second block is quoted if its score is by no more than this behind the best one's. Words of the question that it
 #: holds and the best one lacks count once more.
 MARGIN = 0.1
@@ -79,7 +80,7 @@ _RELEASE = re.compile(r"\d+\.\d+.*\b(?:19|20)\d\d\b")
 class Quotation:
     """A block of a passage as it is quoted; `span` is its place in the document, `label` the headings it is under.
 
-    `mark` is the place in the text of the sentence that answers, None for a text of one sentence.
+    `answering` is the place in the text of the sentence that answers, None for a short text.
     """
 
     passage: SourcePassage
@@ -87,7 +88,7 @@ class Quotation:
     span: Span
     is_whole: bool = False
     label: str = ""
-    mark: Span | None = None
+    answering: Span | None = None
 
     @property
     def labelled(self) -> str:
@@ -248,6 +249,19 @@ def _run_around(text: str, answering: Span) -> str:
     while first and spans[last][1] - spans[first - 1][0] <= RUN:
         first -= 1
     return text[spans[first][0] : spans[last][1]]
+
+
+def marked(quotations: Sequence[Quotation], question: QuestionTokens | None) -> list[Quotation]:
+    """Return quotations, in each long one the sentence that answers marked."""
+    long = [each for each in quotations if len(each.text) > MARKED]
+    if not question or not long:
+        return list(quotations)
+    try:
+        spans = question.answering_spans([each.text for each in long])
+    except ModelError:
+        return list(quotations)
+    places = dict(zip(map(id, long), spans, strict=True))
+    return [replace(each, answering=places.get(id(each))) for each in quotations]
 
 
 def numbered(evidence: Evidence, quotations: Sequence[Quotation]) -> tuple[Evidence, list[Quotation]]:

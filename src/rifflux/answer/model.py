@@ -31,13 +31,15 @@ class Citation:
 class AnswerSentence:
     """A sentence of an answer, or a table or a piece of code. `span` is its place in the text, its marks left out.
 
-    `support` is the share of its words that stand in what it cites: 1 for a quotation.
+    `support` is the share of its words that stand in what it cites: 1 for a quotation. Of a quoted block of several
+    sentences, `answering` is the place in the answer's text of the one that answers.
     """
 
     text: str
     span: Span
     citations: tuple[int, ...]
     support: float
+    answering: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

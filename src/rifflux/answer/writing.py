@@ -11,6 +11,7 @@ from rifflux.answer.model import AnswerEvent, AnswerSentence, Citation, Cited, D
 from rifflux.answer.prompts import NO_ANSWER
 from rifflux.answer.support import SourcePassage, Supported, code_in, supported
 from rifflux.text.sentences import sentence_ends
+from rifflux.types import Span
 
 #: Sentences of a model's answer that are read.
 MOST_SENTENCES = 60
@@ -62,7 +63,9 @@ class Draft:
     dropped: int = 0
     declined: bool = False
 
-    def add(self, text: str, found: Supported, apart: str, *, behind: str = " ") -> Iterator[AnswerEvent]:
+    def add(
+        self, text: str, found: Supported, apart: str, *, behind: str = " ", answering: Span | None = None
+    ) -> Iterator[AnswerEvent]:
         """Add a sentence with its marks, `apart` from those before it, and give the events that say so."""
         apart = apart if self.text else ""
         start = len(self.text) + len(apart)
@@ -70,7 +73,9 @@ class Draft:
         added = f"{apart}{text}{behind}{''.join(f'[{number}]' for number in numbers)}"
         self.text += added
         place = len(self.sentences)
-        self.sentences.append(AnswerSentence(text, (start, start + len(text)), numbers, found.support))
+        if answering:
+            answering = (start + answering[0], start + answering[1])
+        self.sentences.append(AnswerSentence(text, (start, start + len(text)), numbers, found.support, answering))
         yield Delta(added)
         for passage, span in found.passages:
             citation = Citation(passage.item.number, passage.item.chunk_id, span, place)
@@ -88,7 +93,12 @@ def quoted(draft: Draft, quotations: Iterable[Quotation]) -> Iterator[AnswerEven
     for each in quotations:
         found = Supported(((each.passage, each.span),), 1.0)
         apart = "\n\n" if each.is_whole or each.label else "\n"
-        yield from draft.add(each.labelled, found, apart, behind="\n" if each.is_whole else " ")
+        answering = each.answering
+        if answering:
+            label = len(each.labelled) - len(each.text)
+            answering = (label + answering[0], label + answering[1])
+        behind = "\n" if each.is_whole else " "
+        yield from draft.add(each.labelled, found, apart, behind=behind, answering=answering)
 
 
 def written(draft: Draft, pieces: Iterable[str], passages: Sequence[SourcePassage]) -> Iterator[AnswerEvent]:

@@ -281,6 +281,9 @@ class SentenceShape(Shape):
     span: list[int] = Field(description="Its place in the answer's text, without its marks")
     citations: list[int] = Field(description="Numbers of the passages that support it")
     support: float = Field(description="Share of its words that occur in what it cites: 1 for a quotation")
+    answering: list[int] | None = Field(
+        default=None, description="The place in the answer's text of the sentence of a quoted block that answers"
+    )
 
 
 class CitationShape(Shape):

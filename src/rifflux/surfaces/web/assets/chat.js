@@ -150,9 +150,22 @@ function drawn(turn, beside, quote) {
 /* The text with its marks as buttons, and what was withdrawn struck out where it would have stood. */
 function pieces(turn, point) {
   const known = new Set(turn.pack?.items.map((item) => item.number)), cuts = [...turn.withdrawn].sort((one, other) => one.at - other.at);
+  const answering = (turn.answer?.sentences ?? []).flatMap((each) => each.answering ? [each.answering] : []);
   const struck = (end) => cuts.splice(0, cuts.filter((each) => each.at < end).length);
   const words = (text, start, end, kind) => {
-    const all = Array.from(text), made = [], cited = (...part) => kind === "code" ? all.slice(...part).join("") : marks(all.slice(...part).join(""), known, point);
+    const all = Array.from(text), made = [], plain = (from, to) => kind === "code" ? all.slice(from, to).join("") : marks(all.slice(from, to).join(""), known, point);
+    // The sentence of a quoted block that answers is marked.
+    const cited = (from, to = all.length) => {
+      const parts = [];
+      for (const [first, last] of answering) {
+        const [low, high] = [Math.max(first - start, from), Math.min(last - start, to)];
+        if (low < high) {
+          parts.push(plain(from, low), h("mark", null, plain(low, high)));
+          from = high;
+        }
+      }
+      return [...parts, plain(from, to)];
+    };
     let place = 0;
     for (const each of struck(end)) {
       const to = Math.min(Math.max(place, each.at - start), all.length);
