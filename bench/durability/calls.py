@@ -6,7 +6,8 @@ As `kill`, but not at random moments: a small library, compiled here and loaded 
 that change files (rename, link, unlink, ftruncate, fsync and write in all their forms) and ends the process at one of
 them. Of repair, salvage, restore, backup and migration each call but the writes is met in turn, of the others any is.
 Besides what `kill` does, an index with a damaged header is salvaged, a backup restored, works are imported, a copy of
-the index is migrated, and a document is sent. In the end nothing temporary is left.
+the index is migrated, the index is exported, and a document is sent. In the end nothing temporary is left. Printed are
+the kills by operation, and those operations of which every call was met.
 """
 
 from __future__ import annotations
@@ -100,6 +101,12 @@ def restore(world: World) -> None:
     rifflux.restore(copy, world.db)
 
 
+def export(world: World) -> None:
+    """Copy what belongs to nobody to an index of its own, over a former one."""
+    with rifflux.open(world.db) as index:
+        index.admin.extract(world.place / "exported.db")
+
+
 def import_works(world: World) -> None:
     """Import works into the library of a user."""
     works = [
@@ -134,11 +141,12 @@ def send(world: World) -> None:
 
 
 OPERATIONS: dict[str, Callable[[World], None]] = {
-    **{name: kill.OPERATIONS[name] for name in ("index", "watch", "words", "matrix", "switch", "backup", "repair")},
-    "salvage": salvage, "restore": restore, "import": import_works, "migrate": migrate, "send": send,
+    **{name: kill.OPERATIONS[name] for name in ("index", "together", "watch", "words", "matrix")},
+    **{name: kill.OPERATIONS[name] for name in ("switch", "backup", "repair")},
+    "salvage": salvage, "restore": restore, "export": export, "import": import_works, "migrate": migrate, "send": send,
 }  # fmt: skip
 #: Operations of which each call is met in turn.
-EXCHANGES = ("repair", "salvage", "restore", "migrate", "backup")
+EXCHANGES = ("repair", "salvage", "restore", "export", "migrate", "backup")
 
 
 def verify(world: World, name: str, seed: int) -> None:
@@ -153,6 +161,10 @@ def verify(world: World, name: str, seed: int) -> None:
         assert all(work.title.startswith("Work ") for work in ann.works.all())
         if "note" in {each.key for each in ann.documents.list().documents}:
             assert ann.document("note").text == "# A note\n\nA kingfisher dives."
+    exported = world.place / "exported.db"
+    if exported.exists():
+        with rifflux.open(exported, create=False) as index:
+            assert [each.what for each in index.admin.check() if each.is_damage] == []
     old = world.place / "migrated.db"
     if old.exists():
         with rifflux.open(world.db) as index:
@@ -178,7 +190,7 @@ def main() -> None:
     world.begin()
     killed: collections.Counter[str] = collections.Counter()
     begun = time.monotonic()
-    run(world, arguments, library, killed)
+    met = run(world, arguments, library, killed)
     for name in OPERATIONS:
         if name != "watch" and (not arguments.only or name in arguments.only):
             assert finish(start(partial(OPERATIONS[name], world))) or sys.exit(f"{name} fails undisturbed")
@@ -189,10 +201,15 @@ def main() -> None:
     assert finish(start(partial(kill.compare, world))) or sys.exit(1)
     minutes = (time.monotonic() - begun) / 60
     print(f"{sum(killed.values())} kills, nothing lost:", dict(sorted(killed.items())), f"in {minutes:.1f} minutes")
+    print("every call was met of:", dict(sorted(met.items())))
 
 
-def run(world: World, arguments: argparse.Namespace, library: Any, killed: collections.Counter[str]) -> None:
-    """The kills: how many calls an operation makes is learnt from those that end before they are killed."""
+def run(world: World, arguments: argparse.Namespace, library: Any, killed: collections.Counter[str]) -> dict[str, int]:
+    """Kill; return the number of calls of each operation whose calls were all met in turn.
+
+    How many calls another operation makes is learnt from those that end before they are killed.
+    """
+    met: dict[str, int] = {}
     calls = dict.fromkeys(OPERATIONS, 40)
     turn = dict.fromkeys(EXCHANGES, 0)
     names = [name for name in OPERATIONS if not arguments.only or name in arguments.only]
@@ -218,6 +235,7 @@ def run(world: World, arguments: argparse.Namespace, library: Any, killed: colle
         elif os.WEXITSTATUS(ended):
             sys.exit(f"{name} failed before it was killed, see {world.place}; seed {arguments.seed}")
         elif name in EXCHANGES:
+            met[name] = number - 1
             turn[name] = 0
         else:
             calls[name] = max(8, int(0.9 * number))
@@ -227,6 +245,7 @@ def run(world: World, arguments: argparse.Namespace, library: Any, killed: colle
             each.unlink()
         if attempt % 50 == 0:
             print(f"{sum(killed.values())} kills in {attempt} attempts", flush=True)
+    return met
 
 
 def _armed(library: Any, number: int, which: int, work: Callable[[World], None], world: World) -> None:
