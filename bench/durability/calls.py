@@ -1,6 +1,7 @@
 """End the process that works on an index at its system calls, and check that nothing is lost.
 
-    python -m bench calls [--kills 500] [--seed 1] [--files 30] [--only OPERATION]... [--keep FOLDER]
+    python -m bench calls [--kills 500] [--seed 1] [--files 30] [--only OPERATION]... [--first 1]
+                          [--keep FOLDER]
 
 As `kill`, but not at random moments: a small library, compiled here and loaded before the system's, counts the calls
 that change files (rename, link, unlink, ftruncate, fsync and write in all their forms) and ends the process at one of
@@ -211,7 +212,7 @@ def run(world: World, arguments: argparse.Namespace, library: Any, killed: colle
     """
     met: dict[str, int] = {}
     calls = dict.fromkeys(OPERATIONS, 40)
-    turn = dict.fromkeys(EXCHANGES, 0)
+    turn = dict.fromkeys(EXCHANGES, arguments.first - 1)
     names = [name for name in OPERATIONS if not arguments.only or name in arguments.only]
     attempt = 0
     while sum(killed.values()) < arguments.kills:
@@ -284,5 +285,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--files", type=int, default=30)
     parser.add_argument("--only", action="append", choices=sorted(OPERATIONS))
+    parser.add_argument("--first", type=int, default=1, help="the call of an exchange to begin with")
     parser.add_argument("--keep", type=Path)
     return parser.parse_args()

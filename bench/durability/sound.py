@@ -211,6 +211,9 @@ def repaired(made: Made) -> None:
 
 def salvaged(made: Made) -> None:
     """Copy everything that can be read into a new file, as for a lost header, and read lost files again."""
+    with made.opened() as index:
+        if not index.status().documents:
+            return  # There is nothing to read.
     with made.db.open("r+b") as file:
         file.write(bytes(100))
     rifflux.repair(made.db)

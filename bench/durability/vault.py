@@ -37,7 +37,9 @@ from rifflux.surfaces.mcp.workspace import Workspace
 
 #: What a report says of its run, by the names that all surfaces have.
 COUNTS = ("found_files", "indexed_files", "unchanged_files", "failed_kinds", "skipped_kinds")
-PATIENCE_S = 600.0
+PATIENCE_S = 3600.0
+#: Its vectors take no time.
+MODEL = "hash:32"
 
 
 class Unaccounted(Exception):
@@ -105,7 +107,8 @@ def by_python(db: Path, roots: Sequence[Path]) -> Mapping[str, Any]:
 
 
 def by_agent(db: Path, roots: Sequence[Path]) -> Mapping[str, Any]:
-    """Index with the tool `reindex`, which lists only the first of what it leaves out."""
+    """Index with the tool `reindex`, which lists only the first of what it leaves out, and makes vectors too."""
+    rifflux.open(db, model=MODEL).close()
     with (
         Workspace(db, roots=list(roots)) as workspace,
         start_blocking_portal() as portal,
