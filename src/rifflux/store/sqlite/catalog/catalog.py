@@ -47,6 +47,8 @@ from rifflux.types import (
 
 # The overhead of json.loads exceeds the decoding of a few words.
 _decoded = json.JSONDecoder().raw_decode
+#: What decoding a row ends in that holds something else than its table does.
+MISREAD = (TypeError, ValueError, AttributeError)
 
 Value = TypeVar("Value")
 
@@ -114,7 +116,10 @@ class SqliteCatalog(Catalog):
         names = self.view.names if self.view.several else {}
         for id, score, why in zip(ids, ranking.scores.tolist(), trails or [()] * len(ids), strict=True):
             if id in rows:
-                hits.append(_hit(rows[id], names, score, why))
+                try:
+                    hits.append(_hit(rows[id], names, score, why))
+                except MISREAD as error:
+                    raise self._damage(error) from error
         return hits
 
     def chunk(self, chunk_id: str) -> Hit | None:
@@ -134,7 +139,15 @@ class SqliteCatalog(Catalog):
 
     def _hits(self, which: str, bound: Mapping[str, object], view: OwnerView | None = None) -> list[Hit]:
         rows = (view or self.view).rows(sql.HYDRATE.format(which=which), bound)
-        return [*map(_hit, rows, repeat(self.view.names))]
+        try:
+            return [*map(_hit, rows, repeat(self.view.names))]
+        except MISREAD as error:
+            raise self._damage(error) from error
+
+    def _damage(self, error: Exception) -> DamagedIndex:
+        """Return the error of a row that does not hold what its table does, as after pages were exchanged."""
+        where = self.view.engine.location
+        return DamagedIndex(f"{where} is damaged (a row is not of its table: {error})", cure=Cure.SALVAGE)
 
     def _first(self, hits: list[Hit]) -> list[Hit]:
         """Return the hits of the first hit's owner."""
@@ -168,7 +181,10 @@ class SqliteCatalog(Catalog):
             if text_hash(text) != hash:
                 where = self.view.engine.location
                 raise DamagedIndex(f"{where} is damaged (the text of {key} is not what was stored)", cure=Cure.SALVAGE)
-            found.setdefault(places[place], _document(key, text, *row))
+            try:
+                found.setdefault(places[place], _document(key, text, *row))
+            except MISREAD as error:
+                raise self._damage(error) from error
         return found
 
     def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
@@ -288,10 +304,13 @@ class SqliteCatalog(Catalog):
             sql.FACTS, ids
         ):
             aliases: tuple[str, ...] = ()
-            if metadata:
-                aliases = searchable_properties(kind, json.loads(metadata)).names
-            path = () if headings == "[]" else tuple(_decoded(headings)[0])
-            identifiers = () if names == "[]" else _each(Identifier, names)
+            try:
+                if metadata:
+                    aliases = searchable_properties(kind, json.loads(metadata)).names
+                path = () if headings == "[]" else tuple(_decoded(headings)[0])
+                identifiers = () if names == "[]" else _each(Identifier, names)
+            except MISREAD as error:
+                raise self._damage(error) from error
             found[id] = ChunkFacts(title, path, aliases, key, bool(is_path), namespace, language, kind, identifiers)
         return found
 
