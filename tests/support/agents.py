@@ -22,7 +22,7 @@ from mcp.types import CallToolResult, Tool
 
 import rifflux
 from rifflux.types import Vectors
-from tests.support.commands import PATIENCE
+from tests.support.commands import PATIENCE, client
 
 
 @dataclass
@@ -118,12 +118,10 @@ def agent_of(target: Any, files: Path, url: str = "") -> Iterator[Agent]:
         yield Agent(portal, client, files, url)
 
 
-def command(files: Path, db: Path, *more: str) -> list[str]:
-    """The command that serves `db` over MCP with `files` as its only root."""
-    return [
-        *(sys.executable, "-m", "rifflux", "mcp"),
-        *("--db", str(db), "--model", "hash", "--root", str(files), *more),
-    ]
+def command(files: Path, db: Path, *more: str, cold: bool = False) -> list[str]:
+    """The command that serves `db` over MCP with `files` as its only root; `cold` starts an interpreter for it."""
+    program = [sys.executable, "-m", "rifflux"] if cold else client()
+    return [*program, "mcp", "--db", str(db), "--model", "hash", "--root", str(files), *more]
 
 
 def environment(home: Path) -> dict[str, str]:

@@ -538,7 +538,7 @@ class TestWatching:
         with rifflux.open(tmp_path / "index.db", model="hash") as index:
             index.add(files)
         process = subprocess.Popen(
-            command(files, tmp_path / "index.db", "--watch"),
+            command(files, tmp_path / "index.db", "--watch", cold=True),
             env=environment(tmp_path),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -67,7 +67,8 @@ def tool(desk: Desk, function: Callable[..., CallToolResult], title: str, annota
     method = MethodType(flattened(function, partial(parameter, function.__name__)), desk)
     made = _Tool.from_function(method, title=title, description=about, annotations=annotations)
     made.parameters = _compact(_without(made.parameters, "title")) | {"additionalProperties": False}
-    told = ("title",) if made.name in CONTRACT else ("title", "description")
+    # What an answer leaves out needs no default.
+    told = ("title", "default") if made.name in CONTRACT else ("title", "default", "description")
     made.fn_metadata.output_schema = _without(made.fn_metadata.output_schema, *told)
     # "3", true and 2.0 are not integers.
     made.fn_metadata.arg_model.model_config["strict"] = True
@@ -155,7 +156,7 @@ def _without(schema: Any, *names: str) -> Any:
         return {
             key: _without(value, *names)
             for key, value in schema.items()
-            if not (key in names and isinstance(value, str))
+            if not (key in names and not isinstance(value, dict))
         }
     if isinstance(schema, list):
         return [_without(each, *names) for each in schema]
