@@ -5,8 +5,8 @@
 # make check   format, lint, types, import layers, structure; with --jobs 2 beside each other
 # make bench   list what can be measured; NAME=program ARGS='its arguments' runs one (see bench/README.md)
 # make docs    build the documentation into site/; warnings and broken links are errors
-# make release build wheel and source distribution, install each in an empty environment, search with it;
-#              export a server, start and kill it
+# make release build wheels, with compiled kernels and without, and source distribution, install each in an empty
+#              environment, search with it; export a server, start and kill it
 # make model   build the bundled embedder anew from its original weights
 
 PYTHON ?= python3

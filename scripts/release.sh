@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Build the wheel and the source distribution; with every Python 3.11 to 3.13 that is there, install each into an empty
-# environment and search with it.
+# Build the source distribution and two wheels, with compiled kernels and without; with every Python 3.11 to 3.13 that is
+# there, install each into an empty environment and search with it.
 set -euo pipefail
 builder=$1
 outer=${PYTHON:-python3}
@@ -18,6 +18,7 @@ found() {
 
 rm -rf "$root/dist"
 "$builder" -m build --outdir "$root/dist" "$root"
+RIFFLUX_PURE=1 "$builder" -m build --wheel --outdir "$root/dist" "$root"
 "$builder" -m twine check --strict "$root"/dist/*
 
 tried=0
@@ -33,7 +34,12 @@ for version in 3.11 3.12 3.13; do
         "$environment/bin/rifflux" index "$root/examples/notes" --json > "$work/indexed.json"
         "$environment/bin/rifflux" search "letting dough rise slowly in the cold" -k 1 --json > "$work/found.json"
         grep -q 'kitchen/bread.md' "$work/found.json" || { echo "$version: $file found nothing"; exit 1; }
-        echo "python$version: $(basename "$file") installs and searches"
+        kernels=$("$environment/bin/python" -c 'from rifflux import kernels; print(kernels.description)')
+        case "$file:$kernels" in
+            *-none-any.whl:numpy* | *-abi3-*.whl:compiled* | *.tar.gz:*) ;;
+            *) echo "$version: $file computes by $kernels"; exit 1 ;;
+        esac
+        echo "python$version: $(basename "$file") installs and searches; it computes by $kernels"
         tried=$((tried + 1))
         rm -rf "$environment"
     done

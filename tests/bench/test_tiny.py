@@ -64,6 +64,7 @@ ARGUMENTS: dict[str, str] = {
     "who": "DATA --keep WORKS --authors 2 --items 4",
     "retrieve": "WORKS/cacm-works.db DATA/cacm --rate 5 --seconds 1",
     "latency": "INDEX DATA --each 2",
+    "stages": "INDEX DATA --base ROOT --sizes 40 --each 2 --rounds 2 --work TMP",
     "why": "INDEX DATA/scifact/queries.jsonl --queries 2 --documents 2",
     "cold": "--index INDEX --runs 1",
     "indexing": "DATA --runs 1",

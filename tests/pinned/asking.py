@@ -43,8 +43,8 @@ __all__ = ["SNAPSHOT", "SURFACES", "answers", "comparable", "written"]
 
 SNAPSHOT = Path(__file__).with_name("snapshot.json")
 SURFACES = ("python", "cli", "http", "mcp")
-#: Values that are never twice the same; of tables of times, the names are kept.
-VOLATILE = frozenset(("seconds", "synced_at", "bytes"))
+#: Values that are never twice the same, or not in every installation; of tables of times, the names are kept.
+VOLATILE = frozenset(("seconds", "synced_at", "bytes", "kernels"))
 TIMES = frozenset(("milliseconds",))
 #: What a pack tells of the call that it is of.
 PER_CALL = frozenset(("asked", "digest"))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import rifflux
 from rifflux.ingest.chunking import Chunker
 from rifflux.session.profile import profile
+from rifflux.store import ModelInfo
 from rifflux.types import Document, Query
 
 WHOLE = replace(profile("files"), name="whole", chunker=Chunker(target_tokens=100_000, floor_tokens=100_000))
@@ -49,8 +50,9 @@ class Engine:
         self.index.admin.accelerate()
 
     def _give(self, vectors):
-        self.index._use_model()
         store = self.index.admin.store
+        given = self.given
+        store.semantic.use_model(ModelInfo(given.name, given.backend, given.dimension, given.fingerprint, given.spec))
         rows = store.view.rows(_CHUNKS)
         self.places = {id: int(key) for id, _, key in rows}
         for start in range(0, len(rows), BATCH):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from rifflux import kernels
 from rifflux.errors import Cure
 from rifflux.index.collections import CollectionInfo, Collections
 from rifflux.ingest.sync import Languages, exclusions, removed
@@ -51,7 +52,8 @@ class Status:
     `unreadable_files` are those that could not be read, with the reason, and `failed_kinds` counts them by its kind.
     `left_out` counts the files of the caller's own folders that are not read, by their kind, as of the last run that
     looked at all of a folder; `exclusions` are the patterns of what is left out of each of them, and `removed` those of
-    what was removed from the index and stays out of it until it is named again.
+    what was removed from the index and stays out of it until it is named again. `kernels` says what the
+    inner loops of a search are computed by.
     """
 
     path: str
@@ -84,6 +86,7 @@ class Status:
     left_out: Mapping[str, int] = field(default_factory=dict)
     exclusions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     removed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kernels: str = ""
 
 
 def personal_counts_of(view: IndexView) -> Mapping[str, int]:
@@ -157,6 +160,7 @@ def status_of(view: IndexView) -> Status:
         left_out=left_out_kinds(own_stores),
         exclusions={root: tuple(patterns) for each in own_stores for root, patterns in exclusions(each).items()},
         removed={root: tuple(patterns) for each in own_stores for root, patterns in removed(each).items()},
+        kernels=kernels.description,
         **personal_counts_of(replace(view, store=own)),
     )
 

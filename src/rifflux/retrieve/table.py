@@ -271,7 +271,8 @@ def page(table: Candidates, always: Collection[str] = ()) -> list[Hit]:
     hits = []
     for hit, score, why, relevance in zip(table.passages, *columns, strict=True):
         known = relevance == relevance
-        hits.append(hit.retold(score, why, relevance, quality(relevance)) if known else hit.retold(score, why))
+        rated = {"relevance": relevance, "quality": quality(relevance)} if known else {}
+        hits.append(hit.retold(score=score, why=why, **rated))
     return hits
 
 

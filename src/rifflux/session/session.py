@@ -280,9 +280,9 @@ class IndexView:
         owner = self.store.owner if hit.owner is None else hit.owner
         label = self.labels.get(owner, "")
         if label:
-            return replace(hit, collection=label, owned=owner in self.mine, lines=lines or hit.lines)
+            return hit.retold(collection=label, owned=owner in self.mine, lines=lines or hit.lines)
         if lines:
-            return replace(hit, lines=lines)
+            return hit.retold(lines=lines)
         return hit
 
     @property

@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import pairwise
+from itertools import filterfalse, pairwise
 from typing import Generic, TypeVar
 
 from rifflux.errors import InvalidArgument
@@ -47,7 +47,7 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
+    return unicodedata.normalize("NFC", "".join(filterfalse(unicodedata.combining, decomposed)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +201,16 @@ class Analyzer:
         known = self._joined
         return " ".join([terms for word in self._plain(text).split() if (terms := known[word])])
 
+    def is_made_of(self, text: str, wanted: Collection[str]) -> bool:
+        """Return True if these are the terms of `text`; most texts are another by their first word."""
+        left = {*wanted}
+        for word in self._plain(text).split():
+            for term in self._joined[word].split():
+                if term not in wanted:
+                    return False
+                left.discard(term)
+        return not left
+
     @cached_property
     def _plain(self) -> Callable[[str], str]:
         return MATHEMATICS[self.mathematics]
@@ -338,6 +348,74 @@ def okapi_idf(chunks: int, frequency: int) -> float:
     if 2 * frequency >= chunks:
         return LEAST
     return math.log((chunks - frequency + 0.5) / (frequency + 0.5))
+
+
+# The edit distance of terms, and those near a misspelled one
+
+
+@dataclass(frozen=True)
+class NearSpelling:
+    """Matches words within `most` edits of `term`.
+
+    A store may first leave out terms whose `letters` or length are too different.
+    """
+
+    term: str
+    most: int
+
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        """Return the letters of the term; one edit makes a difference of at most two between such sets."""
+        return frozenset(self.term)
+
+    def __call__(self, other: str) -> bool:
+        """Return True if another word is within `most` edits."""
+        if len(self.letters.symmetric_difference(other)) > 2 * self.most:
+            return False
+        return other.isalpha() and distance(self.term, other, self.most) <= self.most
+
+
+def distance(one: str, other: str, most: int) -> int:
+    """Return the edit distance of two words, or `most + 1` if it is larger than `most`.
+
+    Restricted Damerau-Levenshtein distance: insertions, deletions, substitutions and swaps of neighbours; no part is
+    edited twice.
+    """
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    one, other = _differing(one, other)
+    if len(one) <= 1 and len(other) <= 1:
+        return max(len(one), len(other))
+    if most == 1:
+        # Of more than one letter, only two that are swapped are one change.
+        return 1 if len(one) == 2 and one == other[::-1] else 2
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        line = [row]
+        for column, against in enumerate(other, 1):
+            value = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != against))
+            if before and column > 1 and letter == other[column - 2] and one[row - 2] == against:
+                value = min(value, before[column - 2] + 1)
+            line.append(value)
+        if min(line) > most:
+            return most + 1
+        before = last
+        last = line
+    return min(last[-1], most + 1)
+
+
+def _differing(one: str, other: str) -> tuple[str, str]:
+    """Return both words without their common prefix and suffix, which do not affect the distance."""
+    start = 0
+    while start < min(len(one), len(other)) and one[start] == other[start]:
+        start += 1
+    one = one[start:]
+    other = other[start:]
+    end = 0
+    while end < min(len(one), len(other)) and one[-1 - end] == other[-1 - end]:
+        end += 1
+    return one[: len(one) - end], other[: len(other) - end]
 
 
 # Normalization of LaTeX and Unicode mathematics for the tokenizer

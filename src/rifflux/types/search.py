@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Any
 
@@ -352,17 +353,10 @@ class Hit:
             visible_namespace(self.namespace, owned=False),
         )
 
-    def retold(
-        self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None
-    ) -> Hit:
-        """Return a copy with another score and explanation, three times as fast as `dataclasses.replace`."""
-        changes: dict[str, Any] = {"score": score, "why": why}
-        if relevance is not None:
-            changes |= {"relevance": relevance, "quality": quality}
-        changed = object.__new__(Hit)
-        for name in Hit.__slots__:
-            object.__setattr__(changed, name, changes[name] if name in changes else getattr(self, name))
-        return changed
+    def retold(self, **changes: Any) -> Hit:
+        """Return a copy with other values, three times as fast as `dataclasses.replace`."""
+        values = dict(zip(Hit.__slots__, _VALUES(self), strict=True))
+        return Hit(**(values | changes))
 
     def because(self, stage: str) -> Why | None:
         """Return the last explanation that `stage` gave for this hit, or None."""
@@ -379,6 +373,9 @@ class Hit:
             rated = f"{self.quality} {self.relevance:.2f}"
         begins = " ".join(self.text[:LINE].split())
         return _line(f"{place}  {self.heading_path or self.title}  {rated}  {begins}")
+
+
+_VALUES = attrgetter(*Hit.__slots__)
 
 
 def _line(text: str) -> str:

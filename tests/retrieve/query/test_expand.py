@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Document, Index, InvalidArgument, NotFound, SearchService
-from rifflux.retrieve.query.expand import distance, read_synonyms, spellings
+from rifflux.retrieve.query.expand import read_synonyms, spellings
 from rifflux.retrieve.query.reading import understand
 from rifflux.store import VARIANT
-from rifflux.text.analyzer import Analyzer, analyzer
+from rifflux.text.analyzer import Analyzer, analyzer, distance
 
 TEXTS = {
     "ownership": "Ownership of values moves.",

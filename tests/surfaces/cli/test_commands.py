@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from rifflux import kernels
 from rifflux.store.sqlite.connection.connect import connect
 from rifflux.surfaces.cli.app import app
 from rifflux.surfaces.cli.main import COMMANDS
@@ -291,8 +292,12 @@ class TestStatusAndDoctor:
         assert re.search(r"^documents +1 from 1 file$", run("status").stdout, re.MULTILINE)
 
     def test_a_sound_index_passes(self, indexed: Any) -> None:
-        assert indexed("doctor").stdout == "the index is sound\n"
-        assert indexed.json("doctor") == {"sound": True, "problems": []}
+        assert indexed("doctor").stdout.splitlines()[0] == "the index is sound"
+        told = indexed.json("doctor")
+        assert (told["sound"], told["problems"]) == (True, [])
+        # The environment of the command is the one of the tests.
+        assert told["kernels"] == kernels.description
+        assert kernels.description in indexed("status").stdout.replace("\n", " ")
 
     def test_a_damaged_one_fails_and_the_cure_is_named(self, indexed: Any) -> None:
         connection, _ = connect(str(indexed.folder / ".rifflux/index.db"), create=False)

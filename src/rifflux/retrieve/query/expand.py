@@ -15,14 +15,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, permutations, product, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rifflux.text
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.text.analyzer import Analyzer
+from rifflux.text.analyzer import Analyzer, NearSpelling
 from rifflux.text.symbols import symbol_names
 from rifflux.types import Clause, Notice, Query
 
@@ -181,56 +180,9 @@ def _near(term: str, vocabulary: NearTerms) -> list[str]:
     most = 2 if len(term) >= SHORTEST_FOR_TWO else 1
     # If changing one letter suffices, two are not tried.
     for letters in range(1, most + 1):
-        like = partial(_is_near, term, frozenset(term), letters)
-        if near := vocabulary(term[0], len(term) - letters, len(term) + letters, like):
+        if near := vocabulary(term[0], len(term) - letters, len(term) + letters, NearSpelling(term, letters)):
             return sorted(near, key=lambda each: (-near[each], each))[:MOST_SPELLINGS]
     return []
-
-
-def _is_near(term: str, letters: frozenset[str], most: int, other: str) -> bool:
-    """Return True if another word is within `most` edits of a term with the given set of `letters`."""
-    # A changed letter makes a difference of at most two between the sets of letters, which are much faster to compare.
-    if len(letters.symmetric_difference(other)) > 2 * most:
-        return False
-    return other.isalpha() and distance(term, other, most) <= most
-
-
-def distance(one: str, other: str, most: int) -> int:
-    """Return the edit distance of two words, or `most + 1` if it is larger than `most`.
-
-    Restricted Damerau-Levenshtein distance: insertions, deletions, substitutions and swaps of neighbours; no part is
-    edited twice.
-    """
-    if abs(len(one) - len(other)) > most:
-        return most + 1
-    one, other = _differing(one, other)
-    before: list[int] = []
-    last = list(range(len(other) + 1))
-    for row, letter in enumerate(one, 1):
-        line = [row]
-        for column, against in enumerate(other, 1):
-            value = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != against))
-            if before and column > 1 and letter == other[column - 2] and one[row - 2] == against:
-                value = min(value, before[column - 2] + 1)
-            line.append(value)
-        if min(line) > most:
-            return most + 1
-        before = last
-        last = line
-    return min(last[-1], most + 1)
-
-
-def _differing(one: str, other: str) -> tuple[str, str]:
-    """Return both words without their common prefix and suffix, which do not affect the distance."""
-    start = 0
-    while start < min(len(one), len(other)) and one[start] == other[start]:
-        start += 1
-    one = one[start:]
-    other = other[start:]
-    end = 0
-    while end < min(len(one), len(other)) and one[-1 - end] == other[-1 - end]:
-        end += 1
-    return one[: len(one) - end], other[: len(other) - end]
 
 
 # Synonyms

@@ -23,7 +23,7 @@ from rifflux.types import Clause, Query
 
 _PIECE = re.compile(r"\b[^\W\d_](?![^\W\d_])(?:[.\s]+[^\W\d_](?![^\W\d_]))+|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
 _WORD = re.compile(r"\w+")
-_LETTERS = re.compile(r"[^\W\d_]+|\d+")
+LETTERS = re.compile(r"[^\W\d_]+|\d+")
 _TERM = attrgetter("term")
 _NUMBER = attrgetter("number")
 MOST_DIGITS = 18
@@ -91,7 +91,7 @@ def with_codes_parted(query: Query) -> str:
 
 def letters_of(text: str) -> str:
     """Return the words and numbers of a text in lower case, without punctuation and leading zeros."""
-    return " ".join(piece.lstrip("0") or "0" for piece in _LETTERS.findall(fold(text)))
+    return " ".join(piece.lstrip("0") or "0" for piece in LETTERS.findall(fold(text)))
 
 
 def likeness(question: Sequence[Atom], title: Sequence[Atom], weight: Callable[[Atom], float]) -> tuple[float, float]:
@@ -316,8 +316,11 @@ class Titles:
         for name, title in self.read.items():
             if not title:  # of signs alone
                 continue
-            # The first atom of a contained title must occur in the query.
-            begun = _key(title[0]) in said or any(title[0].written.startswith(label) for label in labels)
+            # The first atom of a contained title must occur in the query, and all of them in one without numbers.
+            if labels:
+                begun = _key(title[0]) in said or any(title[0].written.startswith(label) for label in labels)
+            else:
+                begun = title.keys <= said
             width = matching_width(title, question) if begun else 0
             if width and (width == len(title) or self.schemes[title.scheme] >= SCHEME):
                 names.setdefault(title[:width], []).append(name)

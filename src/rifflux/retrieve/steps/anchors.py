@@ -141,16 +141,21 @@ class Anchors:
         headings = defaultdict[str, list[int]](list)
         whole: list[int] = []
         languages: dict[str, str] = {}
+        stands_for = query.languages.stands_for
         for id, each in names.items():
-            for name in {each.title, *each.aliases}:
-                titles[name].append(id)
-                languages[name] = each.language
+            called = dict.fromkeys((each.title, *each.aliases))
+            if each.language or stands_for:
+                analyzer = self.analyzer.beside(stands_for, each.language)
+            else:
+                analyzer = self.analyzer
             for name in each.headings[-1:]:
                 headings[name].append(id)
                 languages.setdefault(name, each.language)
-            analyzer = self.analyzer.beside(query.languages.stands_for, each.language)
-            if wanted and wanted in [{*analyzer.of_word(name)} for name in (each.title, *each.aliases)]:
-                whole.append(id)
+            for name in called:
+                titles[name].append(id)
+                languages[name] = each.language
+                if wanted and analyzer.is_made_of(name, wanted) and whole[-1:] != [id]:
+                    whole.append(id)
         rarity = {clause[0]: value for clause, value in evidence.weights.items() if len(clause) == 1}
         found, is_question = self._named({**headings, **titles}, rarity, asked, query, titles, languages)
         named = {name: (titles if name in titles else headings)[name] for name in found}
@@ -190,8 +195,10 @@ class Anchors:
             for id, every in called.items():
                 for name in every[part]:
                     # It must contain a word of the query: a number alone, such as a year, does not name a file.
-                    if any(atom.written and atom.written.startswith(words) for atom in _read(self.analyzer, name)):
+                    if any(atom.written and atom.written.startswith(words) for atom in _titles(self.analyzer)(name)):
                         keys[name].append(id)
+            if not keys:
+                continue
             named, is_question = self._named(keys, rarity, asked, query)
             if named:
                 return {name: keys[name] for name in named}, is_question
@@ -212,8 +219,14 @@ class Anchors:
         differ from the index's.
         """
         read = {}
+        stands_for = query.languages.stands_for
+        own = _titles(self.analyzer)
         for name in sorted(names):
-            found = _read(self.analyzer.beside(query.languages.stands_for, languages.get(name, "")), name)
+            language = languages.get(name, "")
+            if language or stands_for:
+                found = _titles(self.analyzer.beside(stands_for, language))(name)
+            else:
+                found = own(name)
             if found or not atoms:
                 read[name] = found
         near = defaultdict[str, list[str]](list)
@@ -328,16 +341,11 @@ def is_of_another_time(times: Sequence[Moment], names: ChunkFacts) -> bool:
     return bool(dates) and not any(moment.covers(since, until) for moment in times for since, until in dates)
 
 
-@lru_cache(maxsize=8192)
-def _read(analyzer: Analyzer, title: str) -> Title:
-    """Return the atoms of a title; cached, because queries often share candidates."""
-    return Title(atoms(title, _words(analyzer).__getitem__))
-
-
-@lru_cache(maxsize=8)
-def _words(analyzer: Analyzer) -> Memo[str, tuple[Atom, ...]]:
-    """Return a cache of the atoms of words."""
-    return Memo(partial(of_word, analyzer.of_word))
+@lru_cache(maxsize=16)
+def _titles(analyzer: Analyzer) -> Callable[[str], Title]:
+    """Return what reads titles as atoms and remembers them; the candidates of questions are often the same."""
+    words = Memo(partial(of_word, analyzer.of_word))
+    return lru_cache(maxsize=8192)(lambda title: Title(atoms(title, words.__getitem__)))
 
 
 def _contains(terms: Sequence[str], clause: Clause) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.retrieve.pipeline import Plan
-from rifflux.retrieve.query.naming import letters_of
+from rifflux.retrieve.query.naming import LETTERS, letters_of
 from rifflux.retrieve.table import BEGINS, CREDITED, LEXICAL, OUTRIGHT, PLACE, RANK, SCORE, Candidates, declare
 from rifflux.store import ChunkFacts
 from rifflux.types import Query, Scores
@@ -35,8 +35,21 @@ COLUMNS = (BEGINS, RECORD, BY_WORDS)
 def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> Candidates:
     """Return the table with columns that mark prefix matches, or unchanged if there are none."""
     asked = {letters_of(text) for text in (query.phrasing.body or query.text, query.semantic_text)} - {""}
-    first = {text[0] for text in asked}
-    begins = {id: how for id, each in names.items() if (how := _begins(each, asked, first))}
+    first = {text.split(" ", 1)[0] for text in asked}
+    letters = {text[0] for text in first} | {"0"}
+    begins: dict[int, float] = {}
+    for id, each in names.items():
+        for name in (each.title, each.key, *each.aliases):
+            # The first word or number of most names says that they do not begin so.
+            piece = LETTERS.search(name)
+            if piece is None:
+                continue
+            if name.isascii():
+                may_begin = (piece[0].lower().lstrip("0") or "0") in first
+            else:
+                may_begin = piece[0][0].lower() in letters or not piece[0][0].isascii()
+            if may_begin and (how := _begins(letters_of(name), asked)):
+                begins[id] = max(how, begins.get(id, 0.0))
     if not begins:
         return table
     ids = table.ids.tolist()
@@ -49,17 +62,11 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> C
     )
 
 
-def _begins(names: ChunkFacts, questions: Collection[str], first: Collection[str]) -> float:
-    found = 0.0
-    for name in (names.title, names.key, *names.aliases):
-        # The first letter or digit rules out most names.
-        sign = next(filter(str.isalnum, name), "")
-        if sign.lower() in first or sign == "0" or not sign.isascii():
-            said = letters_of(name)
-            found = max(
-                found, WHOLE * (said in questions), BEGINNING * any(said.startswith(f"{each} ") for each in questions)
-            )
-    return found
+def _begins(name: str, questions: Collection[str]) -> float:
+    """Return how much of a name the question has, both in their letters; 0 where it begins otherwise."""
+    if name in questions:
+        return WHOLE
+    return BEGINNING * any(name.startswith(f"{each} ") for each in questions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rifflux import kernels
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, app
 from rifflux.surfaces.cli.cures import CURES
@@ -72,7 +73,8 @@ def _exposed(path: Path) -> Problem:
 
 
 def _json(problems: Sequence[Problem]) -> dict[str, object]:
-    return {"sound": not problems, "problems": [asdict(problem) for problem in problems]}
+    found = [asdict(problem) for problem in problems]
+    return {"sound": not problems, "problems": found, "kernels": kernels.description}
 
 
 def _print_repaired(done: Repaired, *, as_json: bool) -> None:
@@ -94,3 +96,4 @@ def _print(problems: Sequence[Problem]) -> None:
             console.print(f"   {show.safe(cure_of(problem, CURES))}", style="red")
     if not problems:
         console.print("the index is sound", style="green")
+    console.print(f"searches compute by {show.safe(kernels.description)}")

@@ -65,4 +65,5 @@ def _rows(state: Status) -> Iterator[tuple[str, str]]:
         yield from (
             ("collection", f"{each.name}: {show.counted(each.documents, 'document')}") for each in state.collections
         )
+    yield "kernels", state.kernels
     yield "schema", str(state.schema_version)

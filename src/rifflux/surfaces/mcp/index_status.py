@@ -48,6 +48,7 @@ class StatusOutput(Shape):
     left_out: dict[str, int] = Field(description="Unread files by kind")
     exclusions: dict[str, list[str]] = Field(description="Patterns of what is left out of folders")
     removed: dict[str, list[str]] = Field(description="Patterns of what was removed of folders, and stays out")
+    kernels: str = Field(description="What the inner loops of a search are computed by")
     switching: JsonObject | None = Field(description="Vectors of another model that is being switched to")
     notes: ReplyNotes
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from rifflux import Cure, InvalidArgument, NotFound
+from rifflux.kernels import PURE
 from rifflux.requests import MODE, MOST_RESULTS
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.types.limits import READER_LIMITS, READER_MEMORY_MB, READER_SECONDS
@@ -204,10 +205,10 @@ def _from_file(path: Path) -> JsonObject:
 
 
 def _from_environment(environment: Mapping[str, str]) -> JsonObject:
-    """Variables of Rifflux; CONFIG names the file and is not a setting."""
+    """Variables of Rifflux; CONFIG, which names the file, and PURE, which turns off kernels, are no settings."""
     found = {}
     for variable, text in environment.items():
-        if not variable.startswith(_PREFIX) or variable == _PREFIX + "CONFIG":
+        if not variable.startswith(_PREFIX) or variable in (_PREFIX + "CONFIG", PURE):
             continue
         name = variable.removeprefix(_PREFIX).lower()
         found[name] = _checked(name, _parsed(name, text), variable)

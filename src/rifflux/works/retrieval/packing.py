@@ -174,7 +174,7 @@ def citables_of(works: Candidates, candidates: Candidates, question: Question, v
         disclosed = visible.tells_facts(place[0], hit.license)
         citables.append(
             Citable(
-                hit=view.labelled(hit.retold(float(works[SCORE][row]), ())),
+                hit=view.labelled(hit.retold(score=float(works[SCORE][row]), why=())),
                 passages=passages[place],
                 document=partial(read, place),
                 components={name: float(column[row]) for name, column in parts.items()},

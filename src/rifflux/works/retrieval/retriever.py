@@ -257,7 +257,7 @@ def _explained(table: Candidates, sides: Sequence[str], view: IndexView) -> tupl
         if side[row] == side[row]:
             details[SIDES] = {"side": sides[int(side[row])]}
         why = tuple(replace(each, detail={**each.detail, **details.get(each.stage, {})}) for each in hit.why)
-        hits.append(hit.retold(hit.score, why, hit.relevance, hit.quality))
+        hits.append(hit.retold(why=why))
     return tuple(view.redacted_hits(hits))
 
 

@@ -320,7 +320,7 @@ class FollowCitations:
         for id, score in zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True):
             hit = known.get(id)
             if hit and hit.place != about and hit.kind.lower() not in kinds:
-                hits.append(hit.retold(score, ()))
+                hits.append(hit.retold(score=score, why=()))
         return hits
 
 

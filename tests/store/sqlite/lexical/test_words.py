@@ -30,6 +30,7 @@ from rifflux.store.sqlite.connection.derived import BackgroundBuilder
 from rifflux.store.sqlite.lexical import words_index
 from rifflux.store.sqlite.lexical.words_index import WordsIndex
 from rifflux.testing import WEIGHTS, StoreContract, change, words
+from rifflux.text.analyzer import NearSpelling
 from rifflux.types import Filter, Query, Ranking
 from tests.support.agents import eventually
 from tests.support.exploring import examples
@@ -173,6 +174,10 @@ def answers(store: SqliteStore, query: Query, owners: tuple[str, ...]) -> list[A
     found += [sorted(lexical.holding(clause, ranking.ids).tolist()) for clause in every]
     found.append(dict(lexical.document_frequencies([term for clause in every for term in clause])))
     found += [dict(sorted(lexical.vocabulary(start, 1, 9).items())) for start in ("", "r", "c+", "z")]
+    for like in (NearSpelling("rivr", 1), NearSpelling("naive", 2), NearSpelling("naïv", 1), NearSpelling("qeuue", 2)):
+        size = len(like.term)
+        near = lexical.vocabulary(like.term[0], size - like.most, size + like.most, like)
+        found.append(dict(sorted(near.items())))
     return found
 
 
@@ -341,7 +346,7 @@ def _scrambled(data: bytes) -> bytes:
 
 
 def _of_another_version(data: bytes) -> bytes:
-    return data[:4096].replace(b'"format": 1', b'"format": 0') + data[4096:]
+    return data[:4096].replace(b'"format": 2', b'"format": 0') + data[4096:]
 
 
 def _flipped(data: bytes) -> bytes:

@@ -17,6 +17,7 @@ from rifflux.store.lexical import FieldWeights
 from rifflux.store.sqlite.connection.derived import Unfit
 from rifflux.store.sqlite.lexical.words_file import WordsFile, fields_of
 from rifflux.store.sqlite.query import MOST_ROWS, NO_MATCHES, Matches, Terms, joined, norms, plain_words, words_of
+from rifflux.text.analyzer import NearSpelling
 from rifflux.types import Clause, Ids, Scores
 
 Array = NDArray[Any]
@@ -356,7 +357,11 @@ class VisibleWords:
     ) -> dict[str, int]:
         """Return the chunk counts of terms as `Lexical.vocabulary` does, without terms of invisible chunks."""
         counts = {}
-        for term, number in self.file.terms(start, shortest, longest):
+        if isinstance(like, NearSpelling):
+            among = self.file.near(start, shortest, longest, like)
+        else:
+            among = self.file.terms(start, shortest, longest)
+        for term, number in among:
             if (like is None or like(term)) and (count := len(self._of_term(number).rows)):
                 counts[term] = count
         for term in self._fresh_terms(start):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rifflux.store.sqlite.connection.derived import Unfit
 from rifflux.store.sqlite.connection.tables import TERM_TABLES
-from rifflux.store.sqlite.lexical.words_file import WordsFile, encoded, smallest
+from rifflux.store.sqlite.lexical.words_file import WordsFile, encoded, letters_in, smallest
 from rifflux.store.sqlite.query import Terms, words_of
 
 #: The number of terms read at a time.
@@ -146,6 +146,8 @@ def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]
     if not isinstance(order, slice):
         places = _moved(places, counts, order)
     counts = counts[order]
+    text = np.frombuffer(b"".join(term for term, _ in spelled), "u1")
+    ends = np.cumsum([len(term) for term, _ in spelled], dtype="<i8")
     owners, first = np.unique(chunks["owner"], return_index=True)
     starts = np.searchsorted(keys, np.arange(len(spelled) + 1) * size)
     ends_of_places = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
@@ -157,8 +159,9 @@ def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]
         "by_id": np.argsort(chunks["id"]).astype("<i4"),
         "by_chunk": np.argsort(chunks["chunk"]).astype("<i4"),
         "lengths": chunks["length"].astype("<i4"),
-        "spelled": np.frombuffer(b"".join(term for term, _ in spelled), "u1"),
-        "ends": np.cumsum([len(term) for term, _ in spelled], dtype="<i8"),
+        "spelled": text,
+        "ends": ends,
+        "letters": letters_in(text, np.concatenate([[0], ends[:-1]]).astype(np.int64)),
         "starts": starts.astype("<i8"),
         "place_starts": ends_of_places[starts].astype("<i8"),
         "rows": rows[order].astype("<i4"),

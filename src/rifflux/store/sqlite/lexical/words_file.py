@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, StateStamp, Unfit, private
 from rifflux.store.sqlite.connection.engine import Current
 from rifflux.store.sqlite.query import WORDS, places_of
+from rifflux.text.analyzer import NearSpelling
 from rifflux.types import Ids
 
-FORMAT = 1
+FORMAT = 2
 
 Array = NDArray[Any]
 
@@ -38,6 +39,7 @@ class WordsFile:
 
     Posting `p` is of row `rows[p]`, which contains the term at `counts[p]` positions, first those in the title, then
     those in the headings. The positions of term `t` start at `places[place_starts[t]]`, posting by posting.
+    `letters[t]` is the set of letters of a term (see `letters_in`).
     """
 
     stamp: StateStamp
@@ -50,6 +52,7 @@ class WordsFile:
     lengths: Array
     spelled: Array
     ends: Array
+    letters: Array
     starts: Array
     place_starts: Array
     rows: Array
@@ -123,6 +126,23 @@ class WordsFile:
         for length in range(shortest, longest + 1):
             yield from by_length.get(length, ())
 
+    def near(self, start: str, shortest: int, longest: int, like: NearSpelling) -> Iterator[tuple[str, int]]:
+        """Yield the terms of so many characters that begin so and may be near another, each with its number."""
+        among = self.beginning(start)
+        ends = self.ends[among]
+        begins = np.concatenate([self.ends[among.start - 1 : among.start] if among.start else [0], ends[:-1]])
+        sizes = ends - begins[: len(ends)]
+        letters = self.letters[among]
+        (wanted,) = letters_in(np.frombuffer(encoded(like.term), "u1"), np.array([0]))
+        differing = np.bitwise_count(letters ^ wanted)
+        # What is not of ASCII has fewer characters than bytes.
+        wide = (letters | wanted) & _WIDE > 0
+        likely = (sizes >= shortest) & (wide | ((sizes <= longest) & (differing <= 2 * like.most)))
+        for number in (np.flatnonzero(likely) + among.start).tolist():
+            term = self.spelling(number).decode("utf-8", "surrogatepass")
+            if shortest <= len(term) <= longest:
+                yield term, number
+
     def postings(self, number: int) -> slice:
         """Return the slice of a term's postings."""
         return slice(int(self.starts[number]), int(self.starts[number + 1]))
@@ -168,6 +188,23 @@ _ROW = 28
 def fields_of(occurrences: Array) -> tuple[Array, Array]:
     """Return the row and the field of each occurrence."""
     return occurrences >> _ROW, (occurrences >> _FIELD) & 3
+
+
+#: Stands for all that is not of ASCII in a set of letters.
+_WIDE = np.uint32(1)
+
+
+def letters_in(spelled: Array, starts: Array) -> Array:
+    """Return the set of letters of each term as bits: one for each letter, the same for some of the other signs.
+
+    `spelled` are the bytes of all terms, which begin at `starts`. Terms with few letters that are not of both have few
+    bits that are not of both.
+    """
+    if not len(spelled):
+        return np.zeros(len(starts), "<u4")
+    bits = np.where(spelled < 128, np.uint32(1) << (spelled & 31).astype(np.uint32), _WIDE).astype("<u4")
+    found: Array = np.bitwise_or.reduceat(bits, starts)
+    return found
 
 
 def encoded(term: str) -> bytes:

@@ -11,15 +11,21 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from rifflux import kernels
 from rifflux.store.sqlite.filters import among
 from rifflux.store.sqlite.query import best
-from rifflux.types import Ids, Ranking, Vectors
+from rifflux.types import Ids, Ranking, Scores, Vectors
 
 #: The number of rows read at a time when each is needed only once.
 BLOCK = 4096
 #: An upper bound on the effect of rounding on a cosine.
 _ROUNDED = 1e-5
 _LARGEST = np.iinfo(np.int16).max
+#: What a component of one is of a vector that rows are compared with. Up to 2**17 components, no sum of products with
+#: 16-bit integers exceeds what a 64-bit float holds exactly.
+PARTS = float(1 << 29)
+#: Rows that are compared at a time: few enough to stay in the processor's cache.
+RESCORED = 256
 
 VECTORS = """
 select vector.chunk, chunk.uid, chunk.document, vector.data
@@ -106,13 +112,33 @@ class Matrix:
             ids = ids[mask]
             vectors = vectors[mask]
         if len(ids) > limit:
-            cosines = vectors @ vector
-            near = cosines >= np.partition(cosines, len(cosines) - limit)[len(cosines) - limit] - _ROUNDED
+            about = vectors @ vector
+            near = about >= np.partition(about, len(about) - limit)[len(about) - limit] - _ROUNDED
             ids = ids[near]
             vectors = vectors[near]
         values, scales = rounded(vectors)
-        cosines = np.vecdot(values.astype(np.float32), vector) * scales
-        return best(ids, cosines.astype(np.float64), limit)
+        return best(ids, cosines_of(values, scales, np.arange(len(ids)), vector), limit)
+
+
+def cosines_of(values: NDArray[np.int16], scales: NDArray[np.float32], rows: Ids, vector: Vectors) -> Scores:
+    """Return the cosine of some rows of rounded vectors with a vector of unit length.
+
+    The vector is rounded to `PARTS` of one, so that all products are whole numbers whose sums are exact: a cosine
+    depends on nothing else, neither on what is summed first nor on what computes it.
+    """
+    whole = np.rint(np.asarray(vector, np.float64) * PARTS)
+    found = np.empty(len(rows))
+    if kernels.compiled:
+        kernels.compiled.products(values, np.ascontiguousarray(rows, np.int64), whole, found)
+        return found * (scales[rows].astype(np.float64) / PARTS)
+    raw = np.empty((RESCORED, len(whole)), np.int16)
+    floats = np.empty((RESCORED, len(whole)))
+    for start in range(0, len(rows), RESCORED):
+        some = rows[start : start + RESCORED]
+        np.take(values, some, axis=0, out=raw[: len(some)], mode="clip")
+        floats[: len(some)] = raw[: len(some)]
+        np.vecdot(floats[: len(some)], whole, out=found[start : start + len(some)])
+    return found * (scales[rows].astype(np.float64) / PARTS)
 
 
 def rounded(vectors: Vectors) -> tuple[NDArray[np.int16], NDArray[np.float32]]:

@@ -26,14 +26,13 @@ from numpy.typing import NDArray
 
 from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, StateStamp, Unfit, private
 from rifflux.store.sqlite.connection.engine import Current
-from rifflux.store.sqlite.semantic.matrix import rounded
+from rifflux.store.sqlite.semantic.matrix import cosines_of, rounded
 from rifflux.types import Ids, Scores, Vectors
 
 NAME = "vectors"
 FORMAT = 1
-#: The number of rows packed, or rescored, at a time: few enough for the processor's cache.
+#: Rows that are packed at a time: few enough to stay in the processor's cache.
 BATCH = 2048
-RESCORED = 256
 
 _WORD_BITS = 64
 #: Sections too large to be verified at every start.
@@ -147,18 +146,8 @@ class PackedVectors:
         return _found(self.ids, self.by_id, ids)
 
     def cosines(self, rows: Ids, vector: Vectors) -> Scores:
-        """Return the cosine of each row with a unit vector."""
-        found = np.empty(len(rows), np.float32)
-        width = len(vector)
-        raw = np.empty((RESCORED, width), np.int16)
-        floats = np.empty((RESCORED, width), np.float32)
-        for start in range(0, len(rows), RESCORED):
-            some = rows[start : start + RESCORED]
-            np.take(self.values, some, axis=0, out=raw[: len(some)], mode="clip")
-            floats[: len(some)] = raw[: len(some)]
-            # Row by row, so that a cosine depends on nothing else, and on one thread.
-            np.vecdot(floats[: len(some)], vector, out=found[start : start + len(some)])
-        return (found * self.scales[rows]).astype(np.float64)
+        """Return the cosine of each row with a vector of unit length."""
+        return cosines_of(self.values, self.scales, rows, vector)
 
     def vectors(self, rows: Ids) -> Vectors:
         """Return the vectors of rows."""

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rifflux import kernels
 from rifflux.store.sqlite.semantic.packed import PackedVectors, sign_words
 from rifflux.types import Ids, Scores, Vectors
 
@@ -91,6 +92,9 @@ def apart(signs: NDArray[np.uint64], vector: Vectors) -> Counts:
     size = np.abs(vector)
     (large,) = sign_words((size > size.mean())[None])
     counts = np.zeros(signs.shape[1], np.uint16)
+    if kernels.compiled:
+        kernels.compiled.apart(signs, query, large, counts)
+        return counts
     for start in range(0, len(counts), BLOCK):
         _count(signs[:, start : start + BLOCK], query, large, counts[start : start + BLOCK])
     return counts
@@ -128,13 +132,13 @@ def _likely(
         histogram = each * np.bincount(counts[::each], minlength=beyond)[:beyond]
         upto = np.cumsum(histogram)
         level = _level(upto, max(SAMPLE, 2 * limit))
-        places = np.flatnonzero(counts <= level)
+        places = _between(counts, -1, level)
         if len(places) >= limit:
             break  # else the rows that were looked at are unlike the others
     found = cosines(places)
     wider = _expected_level(counts[places], found, histogram, level, limit, missed)
     while True:
-        further = np.flatnonzero((counts > level) & (counts <= wider))
+        further = _between(counts, level, wider)
         places = np.concatenate([places, further])
         found = np.concatenate([found, cosines(further)])
         level = wider
@@ -142,6 +146,14 @@ def _likely(
         if upto[level] == upto[-1] or np.count_nonzero(found[outer] >= _worst(found, limit)) <= outside * limit:
             return places, found
         wider = _level(upto, 2 * int(upto[level]))
+
+
+def _between(counts: Counts, above: int, upto: int) -> Ids:
+    """Return the places of the counts above one number and up to another."""
+    if kernels.compiled:
+        places = np.empty(len(counts), np.int64)
+        return places[: kernels.compiled.between(counts, above, upto, places)].copy()
+    return np.flatnonzero((counts > above) & (counts <= upto))
 
 
 def _level(upto: NDArray[Any], rows: int) -> int:

@@ -1,0 +1,206 @@
+"""The compiled kernels do what numpy does, for all whole numbers and with all instructions of this processor."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rifflux import kernels
+from rifflux.store.sqlite.semantic import matrix, scan
+
+ROOT = Path(__file__).parents[4]
+
+
+def _instructions() -> Iterator[int]:
+    yield from range(kernels.compiled.WAYS + 1 if kernels.compiled else 0)
+
+
+@pytest.fixture(params=[*_instructions()])
+def compiled(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
+    assert kernels.compiled
+    kernels.compiled.use(request.param)
+    yield kernels.compiled
+    kernels.compiled.use(kernels.compiled.WAYS)
+
+
+def _random(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@given(seed=st.integers(0, 1 << 32), rows=st.integers(0, 1100), words=st.integers(1, 12), skipped=st.integers(0, 70))
+def test_counts_are_those_of_numpy(seed: int, rows: int, words: int, skipped: int) -> None:
+    random = _random(seed)
+    whole = random.integers(0, 1 << 63, (words, rows + skipped), np.uint64) * 2 + 1
+    signs = whole[:, skipped:]
+    query, large = random.integers(0, 1 << 63, (2, words), np.uint64)
+    expected = np.zeros(rows, np.uint16)
+    scan._count(signs, query, large, expected)
+    for way in _instructions():
+        assert kernels.compiled
+        kernels.compiled.use(way)
+        counts = np.full(rows, 7, np.uint16)
+        kernels.compiled.apart(signs, query, large, counts)
+        assert np.array_equal(counts, expected)
+
+
+@given(
+    seed=st.integers(0, 1 << 32),
+    rows=st.integers(1, 600),
+    width=st.integers(1, 530),
+    wanted=st.integers(0, 700),
+    size=st.sampled_from([1, 300, 32767]),
+)
+def test_cosines_are_those_of_numpy(seed: int, rows: int, width: int, wanted: int, size: int) -> None:
+    random = _random(seed)
+    values = random.integers(-size, size, (rows, width), np.int16, endpoint=True)
+    scales = random.random(rows, np.float32)
+    places = random.integers(0, rows, wanted)
+    vector = random.standard_normal(width).astype(np.float32)
+    vector /= max(float(np.linalg.norm(vector)), 1e-9)
+    found = []
+    known, kernels.compiled = kernels.compiled, None
+    try:
+        expected = matrix.cosines_of(values, scales, places, vector)
+    finally:
+        kernels.compiled = known
+    for way in _instructions():
+        assert kernels.compiled
+        kernels.compiled.use(way)
+        found.append(matrix.cosines_of(values, scales, places, vector))
+    assert all(np.array_equal(each, expected) for each in found)
+    exact = (values[places].astype(np.float64) @ vector.astype(np.float64)) * scales[places]
+    np.testing.assert_allclose(expected, exact, rtol=0, atol=size * width / matrix.PARTS)
+
+
+@given(
+    counts=st.lists(st.integers(0, (1 << 16) - 1), max_size=1200),
+    above=st.integers(-1, 1 << 16),
+    upto=st.integers(-1, 1 << 16),
+)
+def test_places_in_a_range_are_those_of_numpy(counts: list[int], above: int, upto: int) -> None:
+    array = np.array(counts, np.uint16)
+    expected = np.flatnonzero((array.astype(np.int64) > above) & (array <= upto))
+    for way in _instructions():
+        assert kernels.compiled
+        kernels.compiled.use(way)
+        places = np.empty(len(array), np.int64)
+        size = kernels.compiled.between(array, above, upto, places)
+        assert np.array_equal(places[:size], expected)
+
+
+def test_shapes_that_do_not_fit_are_refused(compiled: ModuleType) -> None:
+    words = np.zeros((2, 10), np.uint64)
+    with pytest.raises(ValueError, match="fit"):
+        compiled.apart(words, words[0, :2].copy(), words[0, :2].copy(), np.zeros(9, np.uint16))
+    with pytest.raises(ValueError, match="dimensions"):
+        compiled.apart(words, words, words[0, :2].copy(), np.zeros(10, np.uint16))
+    with pytest.raises(ValueError, match="fit"):
+        compiled.apart(words[:, ::2], words[0, :2].copy(), words[0, :2].copy(), np.zeros(5, np.uint16))
+    values = np.zeros((3, 4), np.int16)
+    for row in (-1, 3):
+        with pytest.raises(ValueError, match="no such row"):
+            compiled.products(values, np.array([row]), np.zeros(4), np.zeros(1))
+    with pytest.raises(ValueError, match="fit"):
+        compiled.products(values, np.array([0]), np.zeros(5), np.zeros(1))
+    with pytest.raises(ValueError, match="fit"):
+        compiled.between(np.zeros(4, np.uint16), 0, 1, np.zeros(3, np.int64))
+    with pytest.raises(TypeError):
+        compiled.between(np.zeros(4, np.uint16), 0, 1)
+    frozen = np.zeros(10, np.uint16)
+    frozen.setflags(write=False)
+    with pytest.raises(ValueError, match="read-only"):
+        compiled.apart(words, words[0, :2].copy(), words[0, :2].copy(), frozen)
+    with pytest.raises(ValueError, match="instructions"):
+        compiled.use(compiled.WAYS + 1)
+
+
+def test_the_environment_turns_them_off() -> None:
+    shown = [sys.executable, "-c", "from rifflux import kernels; print(kernels.compiled, kernels.description)"]
+    off = subprocess.run(shown, env=os.environ | {"RIFFLUX_PURE": "1"}, capture_output=True, text=True, check=True)
+    assert off.stdout == "None numpy, as RIFFLUX_PURE is set\n"
+
+
+def test_a_file_of_another_version_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = ModuleType("rifflux._kernels")
+    vars(other).update(VERSION=0, INSTRUCTIONS="plain")
+    monkeypatch.setitem(sys.modules, "rifflux._kernels", other)
+    monkeypatch.delenv(kernels.PURE, raising=False)
+    found, description = kernels._load()
+    assert found is None
+    assert "of version 0" in description
+
+
+def test_a_file_of_another_platform_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "_kernels.abi3.so").write_bytes(b"no library")
+    code = (
+        f"import rifflux; rifflux.__path__.insert(0, {str(tmp_path)!r});"
+        "from rifflux import kernels; print(kernels.compiled, kernels.description)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != kernels.PURE}
+    shown = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith("None numpy, as the compiled file cannot be loaded")
+
+
+#: Calls each function with arrays of exactly the size that it may touch, and with ones that do not fit.
+FUZZ = """
+import sys
+import sysconfig
+import rifflux
+rifflux.__path__.insert(0, sys.argv[1])
+import numpy as np
+from rifflux import kernels
+assert kernels.compiled and sys.argv[1] in kernels.compiled.__file__, kernels.description
+random = np.random.default_rng(int(sys.argv[2]))
+done = refused = 0
+for _ in range(400):
+    kernels.compiled.use(int(random.integers(0, kernels.compiled.WAYS + 1)))
+    rows, words, width, wanted = (int(each) for each in random.integers(0, (1200, 8, 500, 300)))
+    off = int(random.integers(-1, 2)) if random.random() < 0.2 else 0
+    for call, arguments in (
+        ("apart", (
+            random.integers(0, 1 << 63, (words, rows), np.uint64), random.integers(0, 1 << 63, words, np.uint64),
+            random.integers(0, 1 << 63, words, np.uint64), np.empty(max(0, rows + off), np.uint16),
+        )),
+        ("products", (
+            random.integers(-32768, 32767, (rows, width), np.int16, endpoint=True),
+            random.integers(min(0, off), max(1, rows + max(0, off)), wanted if rows else 0),
+            random.standard_normal(width), np.empty(max(0, (wanted if rows else 0) + off)),
+        )),
+        ("between", (
+            random.integers(0, 1 << 16, rows).astype(np.uint16), int(random.integers(-2, 1 << 16)),
+            int(random.integers(-2, 1 << 17)), np.empty(max(0, rows + off), np.int64),
+        )),
+    ):
+        try:
+            getattr(kernels.compiled, call)(*arguments)
+            done += 1
+        except ValueError:
+            refused += 1
+assert done > 400 and refused > 20, (done, refused)
+print("done")
+"""
+
+
+@pytest.mark.skipif(not (shutil.which("gcc") and sys.platform == "linux"), reason="there is no gcc")
+def test_no_memory_is_touched_that_is_not_theirs(tmp_path: Path) -> None:
+    source = ROOT / "src" / "rifflux" / "_kernels.c"
+    target = tmp_path / "_kernels.abi3.so"
+    checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
+    flags = ["-O1", "-g", "-fPIC", "-shared", *checks, f"-I{sysconfig.get_path('include')}"]
+    subprocess.run(["gcc", *flags, str(source), "-o", str(target)], check=True)
+    shown = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
+    environment = os.environ | {"LD_PRELOAD": shown.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0", kernels.PURE: "0"}
+    command = [sys.executable, "-c", FUZZ, str(tmp_path), "1"]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "done\n"), ended.stderr[-4000:]
