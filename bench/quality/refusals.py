@@ -12,8 +12,8 @@ For each draw, by its seed:
 
 Text is quoted, no model is called. Printed are, beside what they should be, the share of the answerable that hold
 the gold passage, and the shares refused or answered of each sort; how often the wordings `X?`, `Tell me about X`
-and `Explain X` are refused or answered alike; and with INDEX, the time until the first event, for warm questions of the
-collections.
+and `Explain X` are refused or answered alike; and with INDEX, the time until the first event and until the whole
+answer, for warm questions of the collections.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ import rifflux
 from bench.quality.kept import Kept, markdown
 from bench.shared import questions as some_questions
 from bench.shared import sample
-from rifflux import Answer, Index
+from rifflux import Answer, Done, Index
 from rifflux.evaluate import read_beir
 
 ANSWERABLE, NEAR, NONSENSE = "answerable", "near miss", "nonsense"
@@ -229,14 +229,26 @@ def _share(values: Sequence[bool]) -> str:
 
 
 def _first_events(path: Path, data: Path) -> None:
-    """Print the time until the first event of an answer, in milliseconds."""
-    texts, times = [*some_questions(data, 15)], list[float]()
+    """Print the time until the first event of an answer and until the whole of it, and where that goes."""
+    texts = [*some_questions(data, 15)]
+    first: list[float] = []
+    whole: list[float] = []
+    stages: dict[str, list[float]] = {}
     with rifflux.open(path) as index:
         for text in texts[:20]:
             next(iter(index.answering(text)))
         for text in texts:
             start = time.perf_counter()
-            next(iter(index.answering(text)))
-            times.append((time.perf_counter() - start) * 1000)
+            events = iter(index.answering(text))
+            next(events)
+            first.append((time.perf_counter() - start) * 1000)
+            *_, last = events
+            whole.append((time.perf_counter() - start) * 1000)
+            if isinstance(last, Done):
+                for stage, milliseconds in last.answer.milliseconds.items():
+                    stages.setdefault(stage, []).append(milliseconds)
+        print(f"\n{index.status().chunks:,} passages")
+    for name, times in (("first event", first), ("whole answer", whole)):
         half, most = statistics.median(times), statistics.quantiles(times, n=20)[-1]
-        print(f"\n{index.status().chunks:,} passages: first event after {half:.0f} ms (p50), {most:.0f} ms (p95)")
+        print(f"{name} after {half:.0f} ms (p50), {most:.0f} ms (p95)")
+    print(", ".join(f"{stage} {statistics.median(times):.1f}" for stage, times in stages.items()), "ms (p50)")

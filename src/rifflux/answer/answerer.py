@@ -260,7 +260,10 @@ class _Run:
             deadline=self.asked.deadline,
         )
         passages = _passages(evidence)
+        start = time.perf_counter()
         ranking = ranked(evidence, passages, follow_up)
+        blocks = round((time.perf_counter() - start) * 1000, 3)
+        evidence = replace(evidence, milliseconds={**evidence.milliseconds, "blocks": blocks})
         enough = sufficiency(evidence, ranking.blocks)
         given: list[str] = []
         if follow_up:

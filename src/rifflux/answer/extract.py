@@ -387,12 +387,19 @@ def _add_fits(
 ) -> None:
     """Add to each block how near it is to the question: as a whole, by tokens, and by the tokens that fit worst."""
     limit = LIGHT * weights.max()
-    for each, block in zip(candidates, blocks, strict=True):
-        if len(block):
-            nearest = (question @ block.T).max(axis=1)
-            each.meaning = max(0.0, float(whole @ _unit(block.mean(axis=0))))
-            each.fit = float(weights @ nearest / weights.sum())
-            each.worst = float(np.sort(nearest[weights >= limit])[:WORST].mean())
+    read = [(each, block) for each, block in zip(candidates, blocks, strict=True) if len(block)]
+    if not read:
+        return
+    # One product of all blocks: many small ones wait for the threads of the library that multiplies.
+    tokens = np.concatenate([block for _, block in read])
+    starts = np.cumsum([0, *(len(block) for _, block in read[:-1])])
+    nearest_of = np.maximum.reduceat(question @ tokens.T, starts, axis=1).T
+    sums = np.add.reduceat(tokens, starts, axis=0)
+    meanings = sums @ whole / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)
+    for (each, _), nearest, meaning in zip(read, nearest_of, meanings.tolist(), strict=True):
+        each.meaning = max(0.0, meaning)
+        each.fit = float(weights @ nearest / weights.sum())
+        each.worst = float(np.sort(nearest[weights >= limit])[:WORST].mean())
 
 
 def _unit(vector: Vectors) -> Vectors:
