@@ -83,9 +83,13 @@ class _Vectors:
     def nearest(self, query: Query, vector: Vectors | None, limit: int, **options: Any) -> Ranking:
         type(self).asked += 1
         named = _left(self._catalog, self._lexical, query, np.array(sorted(self._vectors), np.int64))
-        cosines = self._semantic.cosines_of(vector, named)
-        known = ~np.isnan(cosines)
-        return best(named[known], cosines[known], limit)
+        known = self._semantic.vectors_of(named)
+        if vector is None or not np.linalg.norm(vector) or not known:
+            return Ranking.empty()
+        ids = np.array([*known], np.int64)
+        return best(
+            ids, np.vecdot(np.stack([*known.values()]), vector / np.linalg.norm(vector)).astype(np.float64), limit
+        )
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._semantic, name)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 
 from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Reference, digest, pack_digest
-from rifflux.store import Store
+from rifflux.store import Store, chunk_at
 from rifflux.types import Document, Hit
 
 _Place = tuple[str, str]
@@ -38,7 +38,7 @@ def verify(
     documents: dict[_Place, Document] = {}
     for item in pack.items:
         # If several owners have a work of this name, the chunk identifies the owner.
-        chunks = ((store, store.catalog.chunk(item.chunk_id)) for store in stores)
+        chunks = ((store, chunk_at(store.catalog, item.chunk_id)) for store in stores)
         store, chunk = next((each for each in chunks if each[1]), (stores[0], None))
         if chunk and chunk.is_of(*_place(item)):
             place = chunk.place

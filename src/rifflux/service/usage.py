@@ -149,7 +149,8 @@ class Ledger:
         if math.isinf(self.budget):
             return math.inf
         _if_it_can(self.flush)
-        return self.budget - self._register.cost(user, month_start(self._now()))
+        spent = self._register.spent(user, month_start(self._now()))
+        return self.budget - sum(each.cost for each in spent)
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
         """Spendings by day, user, feature and model; of one user, or of all."""

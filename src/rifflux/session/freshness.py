@@ -67,8 +67,8 @@ class Sampler:
 def synced(store: Store) -> Mapping[str, float]:
     """Return the time of the last complete check of each root, in seconds since 1970."""
     found: dict[str, float] = {}
-    for each in store.members():
-        found |= json.loads(each.registry.setting(_SYNCED) or "{}")
+    for owner in store.owners:
+        found |= json.loads(store.of(owner).registry.setting(_SYNCED) or "{}")
     return found
 
 

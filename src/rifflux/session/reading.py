@@ -10,7 +10,7 @@ from rifflux.errors import InvalidArgument, NotFound, OutOfScope
 from rifflux.requests import FeedbackRequest, JudgeRequest, takes
 from rifflux.session.arguments import checked_query, checked_text
 from rifflux.session.session import IndexView
-from rifflux.store import JUDGEMENT, Event, Store
+from rifflux.store import JUDGEMENT, Event, Store, chunk_at
 from rifflux.types import Document, Hit, of_owner, parted, visible_namespace
 from rifflux.types.nouns import iso_time
 
@@ -34,7 +34,7 @@ class Reader:
         """Return a chunk by id, including the user's messages and memories, or None."""
         id = checked_text("the name of a chunk or document", id)
         views = (self.store, *(self.own.store.views()[1:] if self.view.scope else ()))
-        return next((hit for view in views if (hit := view.catalog.chunk(id))), None)
+        return next((hit for view in views if (hit := chunk_at(view.catalog, id))), None)
 
     def document(self, key: str) -> Document:
         """Return a document by key, path, absolute path, identifier, or unique file name.

@@ -43,7 +43,7 @@ from rifflux.session.folders import resolved
 from rifflux.session.profile import CREDITS, EXPANSION, FETCH, FUSE, PAGE, SHORTCUT, STAGES
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
-from rifflux.store import Store
+from rifflux.store import Store, chunk_at
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.highlight import spelling_of
 from rifflux.types import CREDITS as CREDIT_ROLES
@@ -556,7 +556,7 @@ class Searcher:
         options = searcher.options(
             request.mode, request.fusion, request.rerank, self.profile.diversity, request.rerank_top
         )
-        hit = store.catalog.chunk(checked_text("the name of a document", request.document))
+        hit = chunk_at(store.catalog, checked_text("the name of a document", request.document))
         if hit:
             name = hit.place
         else:

@@ -266,7 +266,7 @@ def stored_reading(store: Store) -> VectorReading | None:
     For several owners, the agreement is the mean of each, weighted by the number of vectors.
     """
     if len(store.owners) > 1:
-        return _together([*filter(None, (stored_reading(each) for each in store.members()))])
+        return _together([*filter(None, (stored_reading(store.of(each)) for each in store.owners))])
     known = store.registry.setting(SETTING)
     model = store.semantic.model()
     with suppress(ValueError, TypeError):

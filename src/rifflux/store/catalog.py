@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+
 from rifflux.types import Chunk, Document, Filter, Hit, Identifier, Ids, Ranking, Tag, Why
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "FileState",
     "Listed",
     "Placed",
+    "chunk_at",
 ]
 
 
@@ -176,9 +179,6 @@ class Catalog(Protocol):
         `trails` are the explanations of the entries, empty by default.
         """
 
-    def chunk(self, chunk_id: str) -> Hit | None:
-        """Return a chunk by its public id, or None."""
-
     def chunks_of(self, namespace: str, key: str) -> list[Hit]:
         """Return all chunks of a document in reading order."""
 
@@ -300,3 +300,14 @@ class Catalog(Protocol):
 
         Without documents it is the only one.
         """
+
+
+def chunk_at(catalog: Catalog, chunk_id: str) -> Hit | None:
+    """Return a chunk by its public id, 16 hexadecimal digits; None for any other text."""
+    try:
+        id = int(chunk_id, 16)
+    except ValueError:
+        return None
+    if len(chunk_id) != 16 or not 0 <= id < 1 << 63:
+        return None
+    return next(iter(catalog.hydrate(Ranking(np.array([id]), np.zeros(1)))), None)

@@ -348,9 +348,6 @@ class Registry(Protocol):
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
         """Return the spendings of a user, or all, summed by day, user, feature and model, in that order."""
 
-    def cost(self, user: str, since: float) -> float:
-        """Return the total cost of a user's spendings since a time."""
-
     def begin_answer(self, answer: RecordedAnswer, forget_before: float) -> RecordedAnswer | None:
         """Record that a request is being answered; return the existing record if its key is in use.
 

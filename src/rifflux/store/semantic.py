@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from rifflux.types import Ids, Query, Ranking, Scores, Vectors
+from rifflux.types import Ids, Query, Ranking, Vectors
 
 __all__ = ["Generation", "Generations", "ModelInfo", "Pending", "Semantic", "State"]
 
@@ -96,9 +96,6 @@ class Semantic(Protocol):
         Without a vector, or with one of length zero, nothing is ranked. `model` is the fingerprint of the vector's
         model: raises `ModelMismatch` if another one made those of the chunks.
         """
-
-    def cosines_of(self, vector: Vectors | None, ids: Ids) -> Scores:
-        """Return the cosine of chunks with a vector, by their stored vectors; NaN for chunks without one."""
 
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
         """Return the vector of each chunk by id, without chunks that have none.

@@ -96,9 +96,6 @@ class Store(Protocol):
         OutOfScope from a named owner's view to another's.
         """
 
-    def members(self) -> Sequence[Store]:
-        """Return the views of the owners that are read together; for one owner, this view."""
-
     def part(self, name: str) -> Store:
         """Return the view of a named part of this owner, such as messages, with its own terms and statistics."""
 

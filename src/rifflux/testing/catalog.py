@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rifflux.store import ChunkFacts, Credited, Edge, FileState, Placed, Store
+from rifflux.store import ChunkFacts, Credited, Edge, FileState, Placed, Store, chunk_at
 from rifflux.testing.making import NeedsStore, change
 from rifflux.types import Filter, Identifier, Link, Part, Ranking, Tag, Why
 
@@ -150,12 +150,12 @@ class CatalogContract(NeedsStore):
 
     def test_a_chunk_comes_back_by_its_public_id(self, store: Store) -> None:
         store.catalog.put("c", change("a", "first", "second", first_id=0xABC))
-        hit = store.catalog.chunk(f"{0xABD:016x}")
+        hit = chunk_at(store.catalog, f"{0xABD:016x}")
         assert hit is not None
         assert (hit.key, hit.text, hit.chunk_index) == ("a", "second", 1)
         assert [hit.text for hit in store.catalog.chunks_of("c", "a")] == ["first", "second"]
         for unknown in ("", "zz", "f" * 16, "0" * 16, "'; drop table chunk"):
-            assert store.catalog.chunk(unknown) is None
+            assert chunk_at(store.catalog, unknown) is None
 
     def test_kinds_and_names_of_chunks_are_looked_up_by_id(self, store: Store) -> None:
         store.catalog.put("c", change("a", "red car", "blue car", title="Cars", kind="text", first_id=1))

@@ -373,9 +373,6 @@ class MemoryStore(Store):
                 self.of(each)
         return MemoryStore(self.view.world, names)
 
-    def members(self) -> list[MemoryStore]:
-        return [MemoryStore(self.view.world, (each,)) for each in self.owners]
-
     def part(self, name: str) -> MemoryStore:
         return MemoryStore(self.view.world, tuple(f"{owner}{PART}{name}" for owner in self.owners))
 
@@ -487,10 +484,6 @@ class MemoryCatalog(Catalog):
             document.updated_at, document.metadata, document.license, row.namespace, page=chunk.page,
             language=document.language, owner=row.owner if self.view.several else None,
         )  # fmt: skip
-
-    def chunk(self, chunk_id: str) -> Hit | None:
-        found = {f"{id:016x}": each for id, each in self.view.chunks().items()}.get(chunk_id)
-        return found and self._hit(*found)
 
     def chunks_of(self, namespace: str, key: str) -> list[Hit]:
         row = self.view.row_at((namespace, key))
@@ -874,21 +867,12 @@ class MemorySemantic(Semantic):
         if vector is None or not np.linalg.norm(vector):
             return Ranking.empty()
         left = _left(self.view, query)
-        ids = np.array([id for id in self._known() if id in left], np.int64)
-        return _best(ids, self.cosines_of(vector, ids), limit)
+        known = {id: each for id, (_, each) in self._known().items() if id in left}
+        cosines = np.array([each @ vector / np.linalg.norm(vector) for each in known.values()], np.float64)
+        return _best(np.array([*known], np.int64), cosines, limit)
 
     def _known(self, model: str | None = None) -> dict[int, tuple[int, Vectors]]:
         return self.view.vectors(model or self.view.in_use())
-
-    def cosines_of(self, vector: Vectors | None, ids: Ids) -> Scores:
-        found = np.full(len(ids), np.nan)
-        if vector is None:
-            return found
-        known = self._known()
-        for row, id in enumerate(ids.tolist()):
-            if id in known:
-                found[row] = known[id][1] @ vector / np.linalg.norm(vector)
-        return found
 
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
         del exact
@@ -1117,7 +1101,7 @@ class MemoryRegistry(Registry):
 
     def reserve(self, spending: Spending, budget: float, since: float) -> int | None:
         world = self.view.whole()
-        if self.cost(spending.user, since) + spending.cost > budget:
+        if sum(each.cost for each in self.spent(spending.user, since)) + spending.cost > budget:
             return None
         number = world.next()
         world.spendings[number] = spending
@@ -1138,10 +1122,6 @@ class MemoryRegistry(Registry):
                 calls, tokens, cost = sums.get(key, (0, 0, 0.0))
                 sums[key] = (calls + 1, tokens + each.tokens, cost + each.cost)
         return [SpendingSum(*key, *total) for key, total in sorted(sums.items())]
-
-    def cost(self, user: str, since: float) -> float:
-        spendings = self.view.whole().spendings.values()
-        return sum(each.cost for each in spendings if each.user == user and each.time >= since)
 
     def begin_answer(self, answer: RecordedAnswer, forget_before: float) -> RecordedAnswer | None:
         world = self.view.whole()

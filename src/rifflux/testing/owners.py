@@ -38,7 +38,6 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "match": lambda store, ids: [_listed(store.lexical.match(query, 50, WEIGHTS)) for query in _queries()],
     "nearest": lambda store, ids: [_listed(store.semantic.nearest(query, _vector(store), 50)) for query in _queries()],
     "hydrate": lambda store, ids: store.catalog.hydrate(Ranking(ids, np.ones(len(ids)))),
-    "chunk": lambda store, ids: [store.catalog.chunk(f"{id:016x}") for id in ids.tolist()],
     "find_documents": lambda store, ids: [store.catalog.find_documents(key) for key in _KEYS],
     "document": lambda store, ids: [store.catalog.document("c", key) for key in _KEYS],
     "documents_at": lambda store, ids: dict(store.catalog.documents_at([("c", key) for key in _KEYS])),
@@ -58,7 +57,6 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "pending": lambda store, ids: [chunk for batch in store.semantic.pending(3) for chunk in batch],
     "vectors_by_hash": lambda store, ids: _plain(store.semantic.vectors_by_hash(_hashes())),
     "bm25_of": lambda store, ids: [store.lexical.bm25_of(query, ids, WEIGHTS).tolist() for query in _queries()],
-    "cosines_of": lambda store, ids: [np.nan_to_num(store.semantic.cosines_of(_vector(store), ids), nan=-2.0).tolist()],
     "vectors_of": lambda store, ids: _plain(store.semantic.vectors_of(ids)),
     "sample": lambda store, ids: _plain(dict(zip(*store.semantic.sample(100), strict=True))),
     "facts": lambda store, ids: dict(store.catalog.facts(ids)),
@@ -92,13 +90,13 @@ _WRITES = "transaction put put_all remove put_file remove_files put_vectors reco
 _WRITE = frozenset(_WRITES.split())
 #: Methods that are the same for everyone, are refused to a named owner, or concern views themselves.
 _SHARES = (
-    "of united members part views memoized model use_model policy claim sharing check generations mend "
+    "of united part views memoized model use_model policy claim sharing check generations mend "
     "schema_version capabilities local read_only close catalog lexical semantic registry"
 )
 _SHARED = frozenset(_SHARES.split())
 #: Methods that concern everyone: a named owner's view refuses them with any arguments.
 _ACCOUNTS = (
-    "put_token token tokens mark_used revoke erase log spend reserve settle spent cost ask questions reactions "
+    "put_token token tokens mark_used revoke erase log spend reserve settle spent ask questions reactions "
     "begin_answer end_answer begin_job put_jobs stop_jobs job jobs"
 )
 _REFUSED = frozenset(_ACCOUNTS.split())

@@ -38,15 +38,14 @@ class SemanticContract(NeedsStore):
         assert keys_of(store, ranking) == ["east", "between", "north"]
         assert ranking.scores == pytest.approx([1, 0.6, 0], abs=5e-5)
 
-    def test_cosines_of_chosen_chunks_are_those_of_the_ranking(self, store: Store) -> None:
+    def test_vectors_of_chosen_chunks_give_the_cosines_of_the_ranking(self, store: Store) -> None:
         embedded(store, {"east": (1, 0), "north": (0, 1), "between": (0.6, 0.8)})
         store.catalog.put("c", change("bare", "no vector", first_id=900))
         nearest = store.semantic.nearest(Query(""), vector_of(5, 0), 10)
         ids = np.array([*nearest.ids, 900, 12345], np.int64)
-        cosines = store.semantic.cosines_of(vector_of(5, 0), ids)
-        assert cosines[:3] == pytest.approx(nearest.scores, abs=5e-5)
-        assert np.isnan(cosines[3:]).all()
-        assert np.isnan(store.semantic.cosines_of(None, ids)).all()
+        known = store.semantic.vectors_of(ids)
+        assert [known[id] @ vector_of(1, 0) for id in nearest.ids.tolist()] == pytest.approx(nearest.scores, abs=5e-5)
+        assert known.keys() == {*nearest.ids.tolist()}
 
     def test_a_sample_holds_the_lowest_ids_that_have_a_vector_until_something_changes(self, store: Store) -> None:
         assert [len(each) for each in store.semantic.sample(4)] == [0, 0]

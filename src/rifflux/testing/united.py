@@ -145,7 +145,7 @@ class UnitedContract(NeedsOpened):
             filled(opened.of(owner).part("messages"), number * 1000 + 500)
         both = opened.united(["ann", "bob", "ann"])
         parts = [opened.of(owner).part("messages").owner for owner in ("ann", "bob")]
-        assert [member.owner for member in both.members()] == ["ann", "bob"] == [*both.owners]
+        assert [both.of(each).owner for each in both.owners] == ["ann", "bob"]
         assert [view.owner for view in both.views()] == [both.owner, *parts]
         assert both.part("messages").counts() == opened.united(parts).counts()
         assert opened.united(["ann"]).owner == "ann" == both.of("ann").owner

@@ -279,9 +279,6 @@ class SqliteStore(Store):
             self.of(each)
         return SqliteStore(self.database, BESIDE.join(("", *names)), self._roles, names)
 
-    def members(self) -> list[SqliteStore]:
-        return [*(self.of(each) for each in self.owners)]
-
     def part(self, name: str) -> SqliteStore:
         if self.view.several:
             return self.united(f"{owner}{PART}{name}" for owner in self.owners)

@@ -52,7 +52,7 @@ from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.schemes import WORDED
-from rifflux.types import Ids, Scores, Tag
+from rifflux.types import Ids, Scores, Tag, Vectors
 from rifflux.works.intent.classify import Question
 from rifflux.works.intent.intents import Intent
 from rifflux.works.intent.named import CERTAINTY
@@ -193,6 +193,18 @@ _FAMILIES = ("anchors/", "cited/", f"{BEGINNING}/")
 _SINGLE = (LIFT, NAMED, OUTRIGHT, CREDITED, *BEGUN)
 
 
+def _exact_cosines(store: Store, vector: Vectors | None, ids: Ids) -> Scores:
+    """Return the cosine of each chunk with a vector, by the vectors as stored; 0 for chunks without one."""
+    cosines = np.zeros(len(ids))
+    length = 0.0 if vector is None else float(np.linalg.norm(vector))
+    known = store.semantic.vectors_of(ids, exact=True) if length else {}
+    rows = [row for row, id in enumerate(ids.tolist()) if id in known]
+    if rows:
+        stacked = np.array([known[id] for id in ids[rows].tolist()], np.float64)
+        cosines[rows] = np.vecdot(stacked, np.asarray(vector, np.float64) / length)
+    return cosines
+
+
 def scored_exactly(store: Store, plan: Plan, table: Candidates, weights: Weights) -> Candidates:
     """Return the rows with exact BM25 and cosine values from the tables.
 
@@ -202,7 +214,7 @@ def scored_exactly(store: Store, plan: Plan, table: Candidates, weights: Weights
     if not len(table):
         return table
     lexical = np.nan_to_num(table[f"{LEXICAL}/score"])
-    semantic = np.nan_to_num(np.maximum(store.semantic.cosines_of(plan.execution.vector, table.ids), 0.0))
+    semantic = np.maximum(_exact_cosines(store, plan.execution.vector, table.ids), 0.0)
     columns: dict[str, Scores] = {}
     for name, scores in {LEXICAL: lexical, SEMANTIC: semantic}.items():
         ranks = np.empty(len(table))

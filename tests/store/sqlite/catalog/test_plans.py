@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rifflux.store import DocumentChange
+from rifflux.store import DocumentChange, chunk_at
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import MODEL, change
 from rifflux.types import Filter, Ranking
@@ -17,7 +17,7 @@ from rifflux.types import Filter, Ranking
 IDS = np.array([1, 2], np.int64)
 LOOKUPS: dict[str, Callable[[SqliteStore], object]] = {
     "hydrate": lambda store: store.catalog.hydrate(Ranking(IDS, np.zeros(2))),
-    "chunk": lambda store: store.catalog.chunk(f"{1:016x}"),
+    "chunk": lambda store: chunk_at(store.catalog, f"{1:016x}"),
     "chunks_of": lambda store: store.catalog.chunks_of("c", "a"),
     "find_documents": lambda store: store.catalog.find_documents("c/a"),
     "listed": lambda store: store.catalog.listed(("c", ""), 10),

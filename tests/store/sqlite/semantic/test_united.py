@@ -46,8 +46,10 @@ def told(store: SqliteStore) -> list[Any]:
         for filter in (Filter(), Filter(kinds=("a",))):
             query = Query("", filter=filter)
             ranking = semantic.nearest(query, vector, 20)
-            found += [ranking.ids.tolist(), ranking.scores.tolist(), semantic.cosines_of(vector, ranking.ids).tolist()]
-            found += [{id: each.tolist() for id, each in semantic.vectors_of(ranking.ids).items()}]
+            found += [ranking.ids.tolist(), ranking.scores.tolist()]
+            for exact in (True, False):
+                vectors = semantic.vectors_of(ranking.ids, exact=exact)
+                found.append({id: each.tolist() for id, each in vectors.items()})
     ids, sample = semantic.sample(50)
     return [*found, ids.tolist(), sample.tolist()]
 

@@ -122,15 +122,6 @@ class SqliteCatalog(Catalog):
                     raise self._damage(error) from error
         return hits
 
-    def chunk(self, chunk_id: str) -> Hit | None:
-        try:
-            uid = int(chunk_id, 16)
-        except ValueError:
-            return None
-        if len(chunk_id) != 16 or uid >= 1 << 63:
-            return None
-        return next(iter(self._hits("chunk.uid = :uid", {"uid": uid})), None)
-
     def chunks_of(self, namespace: str, key: str) -> list[Hit]:
         view, name = self._home(namespace)
         which = "document.owner = :owner and document.namespace = :namespace and document.key = :key"

@@ -102,7 +102,6 @@ from usage
 where (:user is null or user = :user) and time >= :since and (:until is null or time < :until)
 group by day, user, feature, model order by day, user, feature, model"""
 
-_COST = "select coalesce(sum(cost), 0.0) from usage where user = :user and time >= :since"
 
 _FORGET_ANSWERS = "delete from answer where time < ?"
 
@@ -340,10 +339,6 @@ class SqliteRegistry(Registry):
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
         rows = self._whole.rows(_SPENT, {"user": user, "since": since, "until": until})
         return [SpendingSum(*row) for row in rows]
-
-    def cost(self, user: str, since: float) -> float:
-        ((cost,),) = self._whole.rows(_COST, {"user": user, "since": since})
-        return float(cost)
 
     def begin_answer(self, answer: RecordedAnswer, forget_before: float) -> RecordedAnswer | None:
         with self._whole.writing(content=False) as (connection, _):

@@ -19,7 +19,7 @@ from rifflux.store.sqlite.filters import numbers_of, passing
 from rifflux.store.sqlite.query import Terms, by_table
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
 from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, rounded, rounded_all, scanned
-from rifflux.types import Ids, Query, Ranking, Scores, Vectors
+from rifflux.types import Ids, Query, Ranking, Vectors
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.semantic.vector_index import VectorIndex
@@ -278,18 +278,3 @@ class SqliteSemantic(Semantic):
         if found:
             return np.concatenate(found)
         return np.empty(0, np.int64)
-
-    def cosines_of(self, vector: Vectors | None, ids: Ids) -> Scores:
-        """Return the cosine of chunks with a vector, from the tables."""
-        cosines = np.full(len(ids), np.nan)
-        if vector is None:
-            return cosines
-        length = float(np.linalg.norm(vector))
-        if not length:
-            return cosines
-        vectors = self._stored_vectors(ids)
-        held = [place for place, id in enumerate(ids.tolist()) if id in vectors]
-        if held:
-            stacked = np.array([vectors[int(ids[place])] for place in held], np.float64)
-            cosines[held] = np.vecdot(stacked, np.asarray(vector, np.float64) / length)
-        return cosines
