@@ -7,14 +7,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rifflux.errors import InvalidArgument
-from rifflux.store import catalog, lexical, local, mending, reader, registry, semantic, store
+from rifflux.store import catalog, lexical, local, mending, place, reader, registry, semantic, store
 from rifflux.store.catalog import *  # noqa: F403
 from rifflux.store.lexical import *  # noqa: F403
 from rifflux.store.local import *  # noqa: F403
 from rifflux.store.mending import *  # noqa: F403
 from rifflux.store.mending import Problem
 from rifflux.store.names import database_of, is_database
+from rifflux.store.place import *  # noqa: F403
+from rifflux.store.place import STORES, IndexPlace
 from rifflux.store.reader import *  # noqa: F403
 from rifflux.store.registry import *  # noqa: F403
 from rifflux.store.semantic import *  # noqa: F403
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from rifflux.store.sqlite.maintenance.salvage import Salvaged
 
 __all__ = [
-    "STORES",
     "check_is_index",
     "close_to_others",
     "database_of",
@@ -40,13 +40,11 @@ __all__ += catalog.__all__
 __all__ += lexical.__all__
 __all__ += local.__all__
 __all__ += mending.__all__
+__all__ += place.__all__
 __all__ += reader.__all__
 __all__ += registry.__all__
 __all__ += semantic.__all__
 __all__ += store.__all__
-
-#: The engine of each URL scheme; a plain path is SQLite.
-STORES = {"sqlite": "rifflux.store.sqlite:SqliteStore"}
 
 
 def open_store(location: str | Path, *, create: bool = True, neighbours: str = "scan", state: str | Path = "") -> Store:
@@ -56,15 +54,10 @@ def open_store(location: str | Path, *, create: bool = True, neighbours: str = "
     created if missing, the index itself is only read: tokens, usage, questions, feedback and their log are stored in
     that file.
     """
-    scheme, separator, rest = str(location).partition("://")
-    if not separator:
-        scheme = "sqlite"
-        rest = str(location)
-    if scheme not in STORES:
-        raise InvalidArgument(f"no store for {scheme}://; choose one of {', '.join(STORES)}")
-    module, _, name = STORES[scheme].partition(":")
+    place = IndexPlace.of(location)
+    module, _, name = STORES[place.scheme].partition(":")
     store: Store = getattr(import_module(module), name).open(
-        rest, create=create, neighbours=neighbours, state=str(state)
+        place.name, create=create, neighbours=neighbours, state=str(state)
     )
     return store
 

@@ -122,7 +122,9 @@ class Settings:
     def index_path(self, *, create: bool = False) -> Path:
         """Return the index to use; with `create`, a new one in the working directory if none is found."""
         if self.db:
-            return Path(self.db).expanduser()
+            from rifflux.store import IndexPlace  # slow, and not every command has an index
+
+            return IndexPlace.of(self.db).path
         found = find_above(_INDEX)
         if found:
             return found
