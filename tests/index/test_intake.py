@@ -72,14 +72,14 @@ def test_an_import_of_too_many_chunks_stores_nothing(index: rifflux.Index, way: 
 @pytest.mark.parametrize("way", ["conversations", "works", "text"])
 def test_of_an_import_what_is_too_long_fails_alone(index: rifflux.Index, way: str) -> None:
     (failed,) = WAYS[way](index, True, Intake(document_chunks=5)).failed
-    assert "a document may have 5 here" in failed.reason
+    assert "the limit of a document here is 5" in failed.reason
     assert chunks(index) == 6
 
 
 def test_a_file_with_a_document_that_is_too_long_is_refused(index: rifflux.Index) -> None:
-    with pytest.raises(InvalidArgument, match="a document may have 5 here"):
+    with pytest.raises(InvalidArgument, match="the limit of a document here is 5"):
         WAYS["documents"](index, True, Intake(document_chunks=5))
-    with pytest.raises(InvalidArgument, match="a document may have 5 here"):
+    with pytest.raises(InvalidArgument, match="the limit of a document here is 5"):
         index.documents.put(Document("long", LONG), intake=Intake(document_chunks=5))
     assert chunks(index) == 0
     index.documents.put(Document("long", LONG))

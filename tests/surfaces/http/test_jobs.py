@@ -250,7 +250,7 @@ class TestBounds:
             case _:
                 reply = bob.put("/documents/a", files={"file": ("a.md", b"[" * 100_000)})
         assert reply.status_code == 422
-        assert "a document may have 50 here: split it" in reply.json()["detail"]
+        assert "the limit of a document here is 50: split it" in reply.json()["detail"]
         assert bob.get("/stats").json()["chunks"] == before
 
     def test_an_import_of_too_many_chunks_is_refused(self, bob: httpx.Client) -> None:
