@@ -44,6 +44,12 @@ def write_tiny_collections(folder: Path) -> Path:
         for number, (subject, verb, object) in enumerate(FACTS)
     ]
     _write_lines(folder / "questions.jsonl", asked)
+    claim = {
+        "source": "The queue holds 500 jobs.",
+        "true": ["The queue holds 500 jobs."],
+        "false": ["It holds 9 jobs."],
+    }
+    _write_lines(folder / "claims.jsonl", [claim])
     return folder
 
 
