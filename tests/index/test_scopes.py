@@ -340,9 +340,17 @@ def test_nothing_that_ann_does_reaches_others(worlds: tuple[World, World], monke
         if not view.owner.startswith("ann\x1f") and view.owner != "ann"
     ]
     before = [everything(view, ids) for view in others]
-    tries = itertools.product(WRITTEN.values(), KEYS, itertools.islice(crowded.ids, 0, None, 17))
-    for number, (call, key, id) in enumerate(tries):
-        asked = Asked(QUESTIONS[number % len(QUESTIONS)], key, id, {}, COLLECTIONS[number % len(COLLECTIONS)])
+    given = crowded.ids[::17]
+    # Each call gets each key, each collection and each of these ids, in combinations that change from call to call.
+    most = max(len(KEYS), len(COLLECTIONS), len(given))
+    for place, (call, number) in enumerate(itertools.product(WRITTEN.values(), range(most))):
+        asked = Asked(
+            QUESTIONS[place % len(QUESTIONS)],
+            KEYS[number % len(KEYS)],
+            given[number % len(given)],
+            {},
+            COLLECTIONS[(place + number // len(COLLECTIONS)) % len(COLLECTIONS)],
+        )
         assert told(call, crowded, asked) == told(call, alone, asked)
     assert [everything(view, ids) for view in others] == before
 
