@@ -16,6 +16,7 @@ from rifflux.errors import InvalidArgument, UnusableIndex
 from rifflux.evaluate import STANDARD, Cache, Collection, Run, RunOutcome, ablation, compare, parse_run, read_beir
 from rifflux.evaluate import build as building
 from rifflux.models import load_embedder
+from rifflux.store.sqlite.connection.connect import connect
 from tests.support.collection import DOCUMENTS, write_collection
 
 LEXICAL = Run("lexical", {"mode": "lexical"})
@@ -49,6 +50,21 @@ def test_known_answers_give_known_values(folder: Path, cache: Cache) -> None:
     }  # fmt: skip
     assert list(outcome.row()) == KEYS
     assert 0 < outcome.percentile(50) <= outcome.percentile(95)
+
+
+def test_a_cached_index_of_another_schema_is_left_alone(folder: Path, cache: Cache) -> None:
+    collection = read_beir(folder)
+    cache.index(collection)
+    (name,) = _built(cache)
+    cache.close()
+    family = name.rpartition("-")[0]
+    former = (cache.folder / name).rename(cache.folder / f"{family}-former.db")
+    connection, _ = connect(str(former), create=False)
+    connection.pragma("user_version", 1)
+    connection.close()
+    with Cache(cache.folder, model="hash:32") as again:
+        assert again.index(collection).status().embedded_chunks
+    assert _built(cache) == sorted([name, former.name])
 
 
 def test_identical_runs_do_not_differ(folder: Path, cache: Cache) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 
@@ -147,7 +147,8 @@ def _fill(index: Index, corpus: Path, relative: Path | None, *, embed: bool, pro
         raise InvalidArgument(f"{first.path}: {first.reason}: fix the corpus, since judgements may refer to it")
     if embed:
         if relative:
-            with open_index(relative, create=False, model=index.admin.embedder) as old:
+            # One of another schema is not read: its texts are embedded again.
+            with suppress(UnusableIndex), open_index(relative, create=False, model=index.admin.embedder) as old:
                 _carry_vectors(old.admin.store, index.admin.store)
         index.admin.embed(progress)
 
