@@ -9,12 +9,15 @@ from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))"""
 
 # Metadata may be long and rarely contains aliases.
+# Most documents have no identifiers, and an empty list is costly to make.
 FACTS = f"""
 select chunk.uid, document.title, chunk.headings, document.key, document.key = document.path, document.namespace,
     document.kind, document.language,
     iif(document.kind in {tuple(sorted(SAYING))} and instr(document.metadata, '"alias'), document.metadata, ''),
-    (select json_group_array(json_array(scheme, value) order by scheme, value)
-        from identifier where identifier.document = document.id)
+    iif(exists (select 1 from identifier where identifier.document = document.id), (
+        select json_group_array(json_array(scheme, value) order by scheme, value)
+        from identifier where identifier.document = document.id
+    ), '[]')
 {_OF_CHUNKS}"""
 
 CODE_OF = f"""
