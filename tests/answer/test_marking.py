@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import rifflux
-from rifflux import Index
+from rifflux import Delta, Index
 
 PAGE = """# Water
 
@@ -40,3 +40,5 @@ def test_the_sentence_that_answers_is_marked_within_a_long_block(index: Index) -
     answer = index.answer("Who reads the meter?")
     marked = [answer.text[slice(*each.answering)] for each in answer.sentences if each.answering]
     assert marked == ["The meter is read by the warden, who sends the bill in January."]
+    deltas = [event for event in index.answering("Who reads the meter?") if isinstance(event, Delta)]
+    assert [each.text[slice(*each.answering)] for each in deltas if each.answering] == marked

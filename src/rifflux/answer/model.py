@@ -105,9 +105,13 @@ class Sources(AnswerEvent):
 
 @dataclass(frozen=True, slots=True)
 class Delta(AnswerEvent):
-    """More of the text. All of them, put together, are the text."""
+    """More of the text. All of them, put together, are the text.
+
+    `answering` is the place in it of the sentence of a quoted block that answers.
+    """
 
     text: str
+    answering: Span | None = field(default=None, metadata=UNTOLD)
 
 
 @dataclass(frozen=True, slots=True)

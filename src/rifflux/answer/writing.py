@@ -73,10 +73,12 @@ class Draft:
         added = f"{apart}{text}{behind}{''.join(f'[{number}]' for number in numbers)}"
         self.text += added
         place = len(self.sentences)
+        within: Span | None = None
         if answering:
+            within = (len(apart) + answering[0], len(apart) + answering[1])
             answering = (start + answering[0], start + answering[1])
         self.sentences.append(AnswerSentence(text, (start, start + len(text)), numbers, found.support, answering))
-        yield Delta(added)
+        yield Delta(added, within)
         for passage, span in found.passages:
             citation = Citation(passage.item.number, passage.item.chunk_id, span, place)
             self.citations.append(citation)

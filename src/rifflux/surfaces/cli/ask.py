@@ -83,7 +83,10 @@ def printed(answering: Callable[..., Iterator[AnswerEvent]], request: AnswerRequ
                 waits = True
                 show.note(f"waiting for {event.model}; Ctrl-C quotes the sources instead", "dim")
             if isinstance(event, Delta):
-                typer.echo(show.safe(event.text), nl=False)
+                first, last = event.answering or (0, 0)
+                answering = typer.style(show.safe(event.text[first:last]), bold=True) if last else ""
+                before = show.safe(event.text[:first])
+                typer.echo(f"{before}{answering}{show.safe(event.text[last:])}", nl=False)
                 waits = False
             yield event
 
