@@ -35,6 +35,7 @@ REPORT = {
         "failed_files",
         "deleted_files",
         "failed",
+        "failed_kinds",
         "skipped",
         "skipped_kinds",
         "chunks",
@@ -140,7 +141,7 @@ class TestIndex:
         assert done.stderr.startswith(f"failed: {notes}/broken.pdf: ")
         report = run.json("index", notes, status=1)
         assert [failure["path"] for failure in report["failed"]] == [f"{notes}/broken.pdf"]
-        assert report["failed"][0].keys() == {"path", "reason", "code", "cure", "data"}
+        assert report["failed"][0].keys() == {"path", "reason", "code", "cure", "data", "kind"}
 
     def test_no_embed_leaves_the_vectors_to_a_later_run(self, run: Any, notes: Path) -> None:
         assert run.json("index", notes, "--no-embed")["embedded_chunks"] == 0
