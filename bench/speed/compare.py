@@ -66,8 +66,8 @@ def main() -> None:
         sides = [
             _Side(tree, arguments, Path(folder) / name) for tree, name in ((ROOT, "here"), (arguments.base, "base"))
         ]
-        _indexing(sides, corpus, INDEXED)
-        _memory(sides, corpus, INDEXED)
+        _indexing(sides, corpus, min(INDEXED, arguments.rounds))
+        _memory(sides, corpus, min(INDEXED, arguments.rounds))
         _opening(sides, OPENED)
         _searching(sides, questions, arguments.rounds)
         for side in sides:

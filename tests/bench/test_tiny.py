@@ -84,7 +84,7 @@ ARGUMENTS: dict[str, str] = {
     "hostile": "--scale 0.0001 --only deep. --only blank --only root",
     "vault": "DATA/docs --uploads 4 --keep TMP",
     "sound": "--indexes 3",
-    "disks": "--sizes 2 --only search --only remove --only index",
+    "disks": "--sizes 2 --only search --only remove",
     "switch": "INDEX --questions 3",
     "fuzz": "--examples 1 --only /facets --role user",
     "page": "INDEX DATA/scifact --questions 2",
