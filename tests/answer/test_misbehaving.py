@@ -97,17 +97,20 @@ def test_quotations_come_before_the_model_is_asked(index: Index, server: StreamS
 
 #: What an endpoint sends, and what is said of it where it is not the answer of the model.
 BADLY: dict[str, tuple[list[bytes], str]] = {
-    "half a frame": ([*frames(RIGHT, end=False), b'data: {"choices": [{"del'], "half a frame"),
-    "no end": (frames(RIGHT + " And the que", end=False), "before its answer had an end"),
-    "nothing": ([], "before its answer had an end"),
+    "half a frame": ([*frames(RIGHT, end=False), b'data: {"choices": [{"del'], "an incomplete frame"),
+    "no end": (frames(RIGHT + " And the que", end=False), "before its answer was complete"),
+    "nothing": ([], "before its answer was complete"),
     "an error inside": (
         [*frames(RIGHT + " The", end=False), b'data: {"error": {"message": "sk-SECRET"}}\n\n'],
         "error",
     ),
-    "not a stream": ([b"<html>busy</html>"], "before its answer had an end"),
-    "frames of other shapes": ([b"data: 5\n\n"], "half a frame"),
-    "two megabytes": ([frame("x" * 1000)] * 2_000, "without end|not done in time"),
-    "two megabytes of one frame": ([b"data: " + b"x" * 2_000_000], "without end|not done in time"),
+    "not a stream": ([b"<html>busy</html>"], "before its answer was complete"),
+    "frames of other shapes": ([b"data: 5\n\n"], "an incomplete frame"),
+    "two megabytes": ([frame("x" * 1000)] * 2_000, "does not stop writing|an endless answer|not done in time"),
+    "two megabytes of one frame": (
+        [b"data: " + b"x" * 2_000_000],
+        "does not stop writing|an endless answer|not done in time",
+    ),
 }
 
 
@@ -238,7 +241,7 @@ def test_a_model_that_keeps_failing_is_left_alone(index: Index, server: StreamSe
     server.status, server.says = 500, lambda body: []
     told = [asked(index)[0].degraded[0] for _ in range(5)]
     assert len(server.asked) == 3
-    assert "tried again within" in told[-1].text
+    assert "retried within" in told[-1].text
 
 
 @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
