@@ -81,11 +81,11 @@ class Remover:
 
     view: IndexView
 
-    def remove(self, *names: str, collection: str = "", dry_run: bool = False) -> Removed:
+    def remove(self, *keys: str, collection: str = "", dry_run: bool = False) -> Removed:
         """Remove documents and files from the index; the files themselves stay on disk.
 
-        A name is the key, path or identifier of a document, the path of a file or folder that was indexed, or a pattern
-        as in `.gitignore` (`*.log`, `drafts/`). Files removed from a folder stay removed until they
+        `keys` are each the key, path or identifier of a document, the path of a file or folder that was indexed, or a
+        pattern as in `.gitignore` (`*.log`, `drafts/`). Files removed from a folder stay removed until they
         are named explicitly, and so do files that match a pattern later: `Status.removed` lists both. A record of a
         file with several returns when that file changes. With `collection`, names refer to its content. With `dry_run`
         nothing is removed. Raises `NotFound` for an unknown name, or `OutOfScope` for read-only content, before
@@ -101,7 +101,7 @@ class Remover:
         plans = {owner: _Plan(self.view.session.store.of(owner)) for owner in dict.fromkeys((*own, *writable))}
         searched = [plans[owner] for owner in dict.fromkeys(own)]
         reader = Reader(self.view, [collection] if collection else ())
-        for name in names:
+        for name in keys:
             name = checked_text("the name of what is to be removed", name)
             exact = len(reader.named(name))
             if _plan_path(name, searched) or (exact != 1 and _plan_below(name, searched)):
