@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import Cure, InvalidArgument, ModelError, ModelMismatch
-from rifflux.requests import FURTHEST, HYBRID, HYBRID_RERANK, MODES, RELEVANCE, SearchRequest, WhyRequest, takes
+from rifflux.requests import FURTHEST, HYBRID, HYBRID_RERANK, RELEVANCE, SearchRequest, WhyRequest, takes
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.fuse.base import IndexFacts
 from rifflux.retrieve.pipeline import (
@@ -33,6 +33,7 @@ from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page, pool_of
 from rifflux.session.arguments import (
     checked_deadline,
     checked_filter,
+    checked_mode,
     checked_query,
     checked_text,
     chosen_fusion,
@@ -218,7 +219,7 @@ class Searcher:
         rerank_top: int | None = None,
     ) -> SearchOptions:
         """Return the checked options of a search. Raises `InvalidArgument`."""
-        known = MODES[mode]
+        known = checked_mode(mode)
         fusing = chosen_fusion(fusion) if fusion else self.profile.fusion
         if rerank is None:
             # With fusion by ranks alone, nothing reranks unless the caller requests it.
