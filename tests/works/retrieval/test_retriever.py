@@ -309,7 +309,7 @@ class TestStages:
                 assert found.trace.reranker == reranker
                 reasons += [notice.text for notice in found.trace.degraded if notice.code == code]
                 assert set(found.trace.degraded) <= set(found.evidence.notes)
-            assert ["not done in time" in reason for reason in reasons] == [True] * 4 + [False] * 2
+            assert ["not finish in time" in reason for reason in reasons] == [True] * 4 + [False] * 2
             assert "still busy with 4 earlier requests" in reasons[-1]
             scoped = replace(index.using(index.profile).retrieve, settings=quick)
             assert any("still busy" in reason.text for reason in scoped("sheaf cohomology").trace.degraded)
