@@ -140,7 +140,7 @@ SIGNATURES: dict[str, dict[str, Any]] = {
         "min_score": None,
     },
     "Index.get": {"id": ...},
-    "Index.remove": {"names": ..., "collection": "", "dry_run": False},
+    "Index.remove": {"keys": ..., "collection": "", "dry_run": False},
     "Index.status": {},
     "Index.why": {"query": ..., "document": ...},
     "Document": {
