@@ -13,10 +13,13 @@ import argparse
 import hashlib
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from rifflux.answer.support import SourcePassage, supported
 from rifflux.evidence.pack import EvidenceItem
+from rifflux.models import load_embedder
+from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder
 from rifflux.text.analyzer import Analyzer
 
 
@@ -45,6 +48,14 @@ def _claims(path: Path) -> Iterator[tuple[str, str, bool]]:
         yield from ((row["source"], sentence, False) for sentence in row.get("false") or ())
 
 
+@cache
+def _embedder() -> TokenEmbedder:
+    """Return the bundled model."""
+    found = load_embedder()
+    assert isinstance(found, TokenEmbedder)
+    return found
+
+
 def _passage(text: str) -> SourcePassage:
     item = EvidenceItem(
         number=1,
@@ -66,7 +77,7 @@ def _passage(text: str) -> SourcePassage:
         score=1.0,
         components={},
     )
-    return SourcePassage(item, Analyzer("english"))
+    return SourcePassage(item, Analyzer("english"), embedder=_embedder())
 
 
 if __name__ == "__main__":

@@ -179,7 +179,7 @@ def test_what_a_model_writes_is_mended(index: Index, server: StreamServer, said:
 #: Sentences that stand in no source, whatever they cite.
 INVENTED = (
     "Cache entries live for eleven minutes and 12 seconds [1].",
-    "Cache entries live for 10 minutes [1].",
+    "Cache entries live for 10 hours [1].",
     "Cache entries do not live for ten minutes [1].",
     "Cache entries in Kubernetes live for ten minutes [1].",
     "Cache entries live for ten minutes in redis_pool [1].",

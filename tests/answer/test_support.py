@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from rifflux.answer.support import SourcePassage, supported
 from rifflux.evidence.pack import EvidenceItem
+from rifflux.models import load_embedder
+from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder
 from rifflux.text.analyzer import Analyzer
 from tests.answer.claims import CLAIMS
 
@@ -16,6 +19,14 @@ WITHDRAWN = 0.95
 LOST = 0.05
 _VERB = re.compile(r"\b(?:is|are|was|were|can|may|must|should|has|had)\b")
 _NUMBER = re.compile(r"\b\d+\b")
+
+
+@cache
+def embedder() -> TokenEmbedder:
+    """Return the bundled model."""
+    found = load_embedder()
+    assert isinstance(found, TokenEmbedder)
+    return found
 
 
 def passage(text: str) -> SourcePassage:
@@ -40,7 +51,7 @@ def passage(text: str) -> SourcePassage:
         score=1.0,
         components={},
     )
-    return SourcePassage(item, Analyzer("english"))
+    return SourcePassage(item, Analyzer("english"), embedder=embedder())
 
 
 def stands(claim: str, source: str) -> bool:

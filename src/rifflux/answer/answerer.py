@@ -164,7 +164,9 @@ class _Run:
             for _ in quoted(preview, quotations):
                 pass
             yield replace(sources, model=self.chat.model, quotations=preview.text)
-            yield from self._by_model(self.chat, searched, draft, found.passages)
+            embedder = found.ranking.question.embedder if found.ranking.question else None
+            passages = [replace(each, embedder=embedder) for each in found.passages]
+            yield from self._by_model(self.chat, searched, draft, passages)
             if self.gone():
                 return
             if draft.sentences:

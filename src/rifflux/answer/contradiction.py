@@ -1,36 +1,38 @@
 """Find where a claim says something else than the sentence it was taken from, in nearly the same words.
 
-Shared words do not tell "is kept" from "is not kept", nor "at least" from "at most". A claim is compared with the one
-sentence that it resembles most: its negation, its numbers with their units, words of opposite meaning, the sides of a
-comparison, and words that claim more than the source does (`always`, `all`, `must`).
+Shared words do not tell "is kept" from "is not kept", nor "at least" from "at most". A claim is compared with what it
+resembles most in its source: its negation, words of opposite meaning, the sides of a comparison, and words that claim
+more than the source does (`always`, `all`, `must`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from rifflux.text.analyzer import fold
+from rifflux.answer.amounts import is_unit
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NEGATION = re.compile(
-    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|unable|fails? to|refuses? to|instead of"
-    r"|hardly|nicht|kein\w*|nie|niemals|ohne|weder|pas|jamais|sans|ninguno?|nunca|sin|non|mai|senza|não|nem|sem"
-    r"|niet|geen|nooit|zonder)\b|n['’]t\b",
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot|unable|fail(?:s|ed)? to|refus(?:e|es|ed|ing)|hardly"
+    r"|instead of|rather than|turn(?:s|ed|ing)? down|rul(?:es?|ed|ing) out|except(?:s|ed)?|exclud(?:e|es|ed|ing)"
+    r"|lack(?:s|ed|ing)?|reject(?:s|ed)?|nicht|kein\w*|nie|niemals|weder|pas|jamais|ninguno?|nunca|non|mai|não|nem"
+    r"|niet|geen|nooit)\b|n['’]t\b",
     re.IGNORECASE,
 )
-#: What parts a sentence into what is said of different things.
-_CLAUSE = re.compile(
-    r"[;–—(]|:\s|,\s+(?=(?:but|while|whereas|though|although|and|or|so|which|aber|und|mais|et|pero|y)\b)"
-    r"|\b(?:but|unless|whereas|although|though|aber|sondern|mais|pero)\b",
-    re.IGNORECASE,
+#: What denies one thing of what is said.
+_WITHOUT = re.compile(r"\b(?:without|ohne|sans|sin|senza|sem|zonder)\b", re.IGNORECASE)
+#: Bounds in words: `up to`, and a comparison with a number.
+_AT_MOST = re.compile(
+    r"\b(?:up to|at most|(?:no|not|never|n['’]t)(?: [^\W\d_]+)? more than|no longer than)\b", re.IGNORECASE
 )
-_AMOUNT = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)*)[\s-]?(%|°|[^\W\d_]+)?")
+_MORE = re.compile(
+    r"\b(?:at least|no (?:less|fewer) than|(?:more|longer|greater|larger) than|over|above)\b(?= \W?\d)", re.I
+)
+_LESS = re.compile(r"\b(?:(?:less|fewer|shorter|smaller) than|under|below)\b(?= \W?\d)", re.IGNORECASE)
 _THAN = re.compile(r"\b(?:than|als|que|di|dan)\b", re.IGNORECASE)
 _TOKEN = re.compile(r"\w+")
-_GROUPED = re.compile(r",(?=\d{3}(?!\d))")
 
 #: Words of opposite meaning. A claim with one side contradicts a sentence with the other side alone.
 _OPPOSITES = (
@@ -38,7 +40,7 @@ _OPPOSITES = (
     "most / least fewest",
     "maximum max maximal / minimum min minimal",
     "higher highest high / lower lowest low",
-    "faster fastest fast quicker quick / slower slowest slow",
+    "faster fastest fast quicker quick quickly / slower slowest slow slowly",
     "larger largest large bigger biggest big / smaller smallest small",
     "longer longest long / shorter shortest short",
     "older oldest old / newer newest new younger",
@@ -46,11 +48,20 @@ _OPPOSITES = (
     "better best good / worse worst bad",
     "cheaper cheapest cheap / dearer expensive",
     "easier easy / harder hard difficult",
-    "stronger strong / weaker weak",
+    "stronger strong strengthen strengthens strengthened / weaker weak weaken weakens weakened",
+    "hot hotter hottest warm warmer warmest / cold colder coldest cool cooler coolest",
+    "wet wetter wettest damp / dry drier driest",
+    "heavier heavy heaviest / lighter light lightest",
+    "wider wide widest broad / narrower narrow",
+    "taller tall tallest / shorter short shortest",
+    "harder hard / softer soft",
+    "upper top / lower bottom",
     "before / after",
     "above over / below under",
-    "increase increases increased increasing raise raises raised grow grows / decrease decreases decreased decreasing"
-    " reduce reduces reduced lower lowers lowered shrink shrinks",
+    "increase increases increased increasing raise raises raised raising grow grows grew grown rise rises rose risen"
+    " rising climb climbs climbed lift lifts lifted up / decrease decreases decreased decreasing reduce reduces reduced"
+    " reducing lower lowers lowered shrink shrinks shrank fall falls fell fallen drop drops dropped sink sinks sank"
+    " decline declines declined down",
     "enable enables enabled enabling / disable disables disabled disabling",
     "allow allows allowed permit permits permitted / forbid forbids forbidden deny denies denied disallow disallowed"
     " prohibit prohibits prohibited prevent prevents prevented",
@@ -61,7 +72,6 @@ _OPPOSITES = (
     "include includes included / exclude excludes excluded omit omits omitted",
     "first / last",
     "next / last previous",
-    "rise rises rose risen climb climbs climbed / fall falls fell fallen drop drops dropped sink sinks sank",
     "always / never",
     "true / false",
     "on / off",
@@ -78,7 +88,6 @@ _OPPOSITES = (
     "valid / invalid",
     "success succeed succeeds succeeded / failure fail fails failed",
     "buy buys bought / sell sells sold",
-    "up / down",
     "left / right",
     "north / south",
     "east / west",
@@ -101,14 +110,14 @@ _OPPOSITES = (
 )
 #: Words that claim more than a sentence without one of their kind does.
 _STRONG = (
-    "always invariably constantly immer toujours siempre",
-    "all every everything everyone each any entire entirely completely fully whole alle alles jede jeder jedes tous"
-    " toutes todo todos",
-    "only solely exclusively nur seulement solo alone",
-    "must required requires mandatory have has need needs muss müssen doit",
+    "always invariably constantly unfailingly immer toujours siempre",
+    "all unanimously every everything everyone each any entire entirely completely fully whole alle alles jede"
+    " jeder jedes tous toutes todo todos",
+    "only solely exclusively just merely nur seulement solo alone",
+    "must required requires mandatory muss müssen doit",
     "guarantee guarantees guaranteed certainly definitely undoubtedly garantiert",
     "exactly precisely genau exactement",
-    "instantly immediately sofort immédiatement",
+    "instantly immediately promptly sofort immédiatement",
     "forever permanently indefinitely",
     "impossible unbreakable infallible perfect perfectly",
     "unlimited infinite unbegrenzt",
@@ -120,6 +129,14 @@ _LIKE_SUPERLATIVES = (
     " southwest northwest honest modest arrest invest attest most least best"
 )
 _NO_SUPERLATIVE = frozenset(_LIKE_SUPERLATIVES.split())
+
+
+_EACH = frozenset(("every", "each"))
+_AT_ONCE = re.compile(r"\b(?:at once|(?:straight|right) away)\b")
+_OBLIGED = re.compile(r"\b(?:ha(?:s|ve|d)|needs?) to\b")
+#: What leaves a choice, and what says that nothing is excepted.
+_MAY = re.compile(r"\b(?:may|might|can|could|should|optional(?:ly)?|recommend\w*|suggest\w*)\b", re.IGNORECASE)
+_NO_EXCEPTION = re.compile(r"\b(?:no|nobody|none|nothing|never|any|neither|both)\b", re.IGNORECASE)
 
 
 def _sides() -> dict[str, list[tuple[int, int]]]:
@@ -147,28 +164,27 @@ class Statement:
         return tuple(word.casefold().replace("’", "'") for word in _WORD.findall(self.text))
 
     @cached_property
-    def is_negated(self) -> bool:
-        """Return True if the sentence denies something."""
-        return len(_NEGATION.findall(self.text)) % 2 == 1
-
-    @cached_property
-    def amounts(self) -> frozenset[tuple[str, str]]:
-        """Return the numbers, each with the unit or word behind it."""
-        return frozenset(_amounts(self.text))
-
-    @cached_property
     def sides(self) -> dict[int, set[int]]:
         """Return for each pair of opposites the sides of it that are named."""
         found: dict[int, set[int]] = {}
-        for word in self.words:
+        text = _NEGATION.sub(" ", _AT_MOST.sub("maximum", self.text))
+        text = _LESS.sub(r"\g<0> maximum", _MORE.sub(r"\g<0> minimum", text))
+        for word in (found.casefold() for found in _WORD.findall(text)):
             for number, side in _SIDES.get(word, ()):
                 found.setdefault(number, set()).add(side)
         return found
 
     @cached_property
     def strengths(self) -> frozenset[int]:
-        """Return the kinds of words that leave no exception."""
-        return frozenset(_STRENGTH[word] for word in self.words if word in _STRENGTH)
+        """Return the kinds of words that leave no exception; `every week` leaves some."""
+        text = _OBLIGED.sub("must", _AT_ONCE.sub("immediately", self.text.casefold()))
+        words = _WORD.findall(text)
+        following = [*words[1:], ""]
+        return frozenset(
+            _STRENGTH[word]
+            for word, behind in zip(words, following, strict=True)
+            if word in _STRENGTH and not (word in _EACH and is_unit(behind))
+        )
 
     @cached_property
     def superlatives(self) -> frozenset[str]:
@@ -176,45 +192,22 @@ class Statement:
         found = frozenset(_SUPERLATIVE.findall(self.text.casefold()))
         return found - (_NO_SUPERLATIVE - {"best", "worst", "most", "least"})
 
-    def clauses(self) -> list[str]:
-        """Return the parts of the sentence that speak of different things."""
-        return [part.strip() for part in _CLAUSE.split(self.text) if part and part.strip()]
+
+def is_negated(text: str) -> bool:
+    """Return True if a text denies something."""
+    text = _AT_MOST.sub("maximum", text)
+    return bool(_NEGATION.search(text)) != bool(_WITHOUT.search(text))
 
 
-def contradicts(claim: Statement, source: Statement) -> bool:
-    """Return True if a claim turns around or exaggerates the sentence that it resembles."""
-    return (
-        _other_amounts(claim, source)
-        or _other_side(claim, source)
-        or _swapped(claim, source)
-        or _exaggerated(claim, source)
-    )
+def opposed(claim: str, source: str) -> bool:
+    """Return True if a claim has a word where a source has only its opposite."""
+    other = Statement(source).sides
+    return any(pair in other and not sides & other[pair] for pair, sides in Statement(claim).sides.items())
 
 
-def measures(text: str) -> frozenset[str]:
-    """Return the units and the numbers in words that a text names."""
-    words = [_singular(word) for word in _WORD.findall(fold(text))]
-    return frozenset(word for word in words if word in _COUNTS or (word in _UNITS and word not in _AMBIGUOUS))
-
-
-def _other_amounts(claim: Statement, source: Statement) -> bool:
-    """Return True if a number has another unit in the source."""
-    units: dict[str, set[str]] = {}
-    for number, unit in source.amounts:
-        units.setdefault(number, set()).add(unit)
-    for number, unit in claim.amounts:
-        if unit and units.get(number) and unit not in units[number] and unit in _UNITS and units[number] != {""}:
-            return True
-    return False
-
-
-def _other_side(claim: Statement, source: Statement) -> bool:
-    """Return True if the claim has a word where the source has only its opposite."""
-    for pair, sides in claim.sides.items():
-        other = source.sides.get(pair)
-        if other and not sides & other:
-            return True
-    return False
+def contradicts(claim: Statement, source: Statement, around: Statement) -> bool:
+    """Return True if a claim turns around or exaggerates the sentence that it resembles, and those beside it."""
+    return _swapped(claim, source) or _exaggerated(claim, source, around)
 
 
 def _swapped(claim: Statement, source: Statement) -> bool:
@@ -237,42 +230,13 @@ def _compared(statement: Statement) -> tuple[set[str], set[str]] | None:
     return before - behind, behind - before
 
 
-def _exaggerated(claim: Statement, source: Statement) -> bool:
+def _exaggerated(claim: Statement, source: Statement, around: Statement) -> bool:
     """Return True if the claim leaves no exception where the source leaves one."""
-    if claim.strengths - source.strengths:
-        return True
-    return bool(claim.superlatives - source.superlatives)
-
-
-#: Units that are other words as well.
-_AMBIGUOUS_WORDS = "s m g l an second time point cent foot feet pound tag watt degree volt b"
-_AMBIGUOUS = frozenset(_AMBIGUOUS_WORDS.split())
-#: Numbers in words.
-_COUNT_WORDS = (
-    "two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty sixty ninety"
-    " hundred thousand million billion zwei drei vier fünf sechs sieben acht neun zehn zwölf hundert tausend"
-)
-_COUNTS = frozenset(_COUNT_WORDS.split())
-_UNIT_WORDS = (
-    "ms kilobyte megabyte gigabyte terabyte millisecond second sec s minute min hour h day week month year decade"
-    " century byte kb kib mb mib gb gib tb tib bit pixel px mm cm m km metre meter kilometre kilometer mile inch"
-    " foot feet g kg gram kilogram ton tonne pound litre liter l ml degree celsius fahrenheit percent % ° euro eur"
-    " dollar usd cent franc krone kroner point time watt kw kwh volt ampere hz mhz ghz sekunde minute stunde tag"
-    " woche monat jahr prozent stück jour semaine mois an heure"
-)
-_UNITS = frozenset(_UNIT_WORDS.split())
-
-
-def _amounts(text: str) -> Iterator[tuple[str, str]]:
-    for number, unit in _AMOUNT.findall(fold(text)):
-        yield _GROUPED.sub("", number), _singular(unit)
-
-
-def _singular(unit: str) -> str:
-    """Return a unit without the ending of its plural."""
-    if unit in _UNITS:
-        return unit
-    for ending in ("en", "es", "s", "n", "e"):
-        if unit.endswith(ending) and unit.removesuffix(ending) in _UNITS:
-            return unit.removesuffix(ending)
-    return unit
+    left = set(claim.strengths - source.strengths)
+    if not _MAY.search(source.text):
+        left.discard(_STRENGTH["must"])
+    if _STRENGTH["only"] in around.strengths or is_negated(around.text):
+        left.discard(_STRENGTH["only"])
+    if _NO_EXCEPTION.search(source.text):
+        left.discard(_STRENGTH["all"])
+    return bool(left or claim.superlatives - around.superlatives)

@@ -7,12 +7,16 @@ else (see `contradiction`). That is no proof: it keeps out what the source does 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rifflux.answer.contradiction import Statement, contradicts, measures
+from rifflux.answer.alignment import Alignment, TextWords, align, denies, words_of
+from rifflux.answer.amounts import Amounts, amounts_in
+from rifflux.answer.contradiction import Statement, contradicts
+from rifflux.answer.roles import exchanged, misplaced
 from rifflux.evidence.pack import EvidenceItem
+from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder
 from rifflux.text.analyzer import Analyzer, fold
 from rifflux.text.identifiers import labelled
 from rifflux.text.moments import dates_in, moments_in
@@ -20,21 +24,24 @@ from rifflux.text.sentences import pieces
 from rifflux.text.turns import TurnLead
 from rifflux.types import Moment, Span
 
-#: The share of a sentence's words that must stand in its source.
+#: The share of a sentence's words that must stand in its source, by their stems, and where vectors tell what they mean.
 LEAST_SUPPORT = 0.7
+LEAST_MEANT = 0.62
+#: A source that shares fewer of a sentence's terms is not compared with it.
+LEAST_SHARED = 0.25
 #: A sentence of a source is compared with a claim if it shares this part of what the best one shares with it.
 NEARLY = 0.95
-#: A clause that is negated speaks of a claim if it holds this share of the claim's words.
-CLAUSE = 0.5
 #: A clause that holds this share of a claim's words holds its numbers, too.
 SAME = 0.8
-_NUMBER = re.compile(r"(?<![\w.,])[-+]?\d+(?:[.,]\d+)*")
+_CAPITAL = re.compile(r"\b[A-Z][^\W\d_]+")
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{3,})[\"”“»]")
 _URL = re.compile(r"(?:https?|ftp)://[^\s)>\]]+|www\.[^\s)>\]]+|\b[\w.+-]+@[\w-]+\.\w+")
 _NAME = re.compile(r"(?<=[^\s.!?:;\"“(\[*_-]\s)[A-Z][^\W\d_]+")
 #: A name that a sentence begins with: another word follows it than one that follows an order or a link.
 _FIRST = re.compile(r"\W*([A-Z][^\W\d_]+)\s+(?!(?:the|an?|your|its?|all|each|both|for|if|to|that|this|and|or)\b)[a-z]")
 _LEADING_WORDS = (
+    "someone somebody anyone anybody everyone everybody nobody none neither either several part twelve half"
+    " rather"
     "also additionally alternatively because both choose click create each enter every finally first for from"
     " however if in instead it next note on only open or other otherwise pass people please press put run see select"
     " set similarly some such take that then there therefore these they this those thus to type use users using what"
@@ -49,6 +56,7 @@ class SourcePassage:
     """A passage of a pack, as sentences are compared with it; `lead` is how its turns begin if it is a conversation.
 
     `sections` are where sections begin in the text of one that reaches over several, with the headings of each.
+    Where an `embedder` is given, words are compared by their meaning, too.
     """
 
     item: EvidenceItem
@@ -56,6 +64,7 @@ class SourcePassage:
     is_code: bool = False
     lead: TurnLead | None = None
     sections: Sequence[tuple[int, str]] = ()
+    embedder: TokenEmbedder | None = None
 
     def heading_path_at(self, place: int) -> str:
         """Return the headings that a place in the text stands under."""
@@ -78,9 +87,18 @@ class SourcePassage:
         return _plain(self.whole)
 
     @cached_property
-    def numbers(self) -> frozenset[str]:
-        """Return its numbers, in one spelling."""
-        return frozenset(_numbers(self.whole))
+    def words(self) -> TextWords:
+        """Return the words of the passage, aligned with those of sentences."""
+        before = len(self.whole) - len(self.item.text)
+        own = [(before + span[0], before + span[1]) for span, _ in self.sentences]
+        if self.whole[:before].strip():
+            own = [(0, before), *own]
+        return words_of(self.whole, self.analyzer, self.embedder, own)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Return the terms of what is written with a capital in it."""
+        return _named(self.item.text, self.analyzer)
 
     @cached_property
     def dates(self) -> frozenset[object]:
@@ -103,13 +121,34 @@ class SourcePassage:
 
     def holds(self, sentence: _Claim) -> float:
         """Return the share of a sentence's words that stand here; 0 where something stands here in no form."""
-        if not sentence.numbers <= self.numbers and not self._dated(sentence):
-            return 0.0
         if not all(each in self.plain for each in sentence.exact) or not sentence.names <= self.terms:
+            return 0.0
+        if len(sentence.terms & self.terms) < LEAST_SHARED * len(sentence.terms):
             return 0.0
         if not sentence.terms or not any(self._says(sentence, span) for span in self._nearest(sentence.terms)):
             return 0.0
-        return len(sentence.terms & self.terms) / len(sentence.terms)
+        alignment = align(sentence.words, self.words)
+        if self._is_by_another(sentence, alignment) or denies(alignment):
+            return 0.0
+        if exchanged(alignment) or misplaced(alignment, self.names):
+            return 0.0
+        least = LEAST_SUPPORT
+        if self.embedder:
+            least = LEAST_MEANT
+        if alignment.share < least:
+            return 0.0
+        return alignment.share
+
+    def _is_by_another(self, claim: _Claim, alignment: Alignment) -> bool:
+        """Return True if a sentence begins with a name that does not stand here, where another one does."""
+        if not claim.first or claim.first & self.terms:
+            return False
+        for clause in alignment.saying(alignment.claim.clauses[0]):
+            for word in _CAPITAL.findall(clause.text):
+                terms = frozenset(self.analyzer.terms(word))
+                if _may_be_name(word) and terms and not terms & claim.terms:
+                    return True
+        return False
 
     def _nearest(self, terms: frozenset[str]) -> list[Span]:
         """Return the places of the sentences that share most with some terms."""
@@ -120,31 +159,25 @@ class SourcePassage:
         return [span for share, span in shares if share >= NEARLY * most]
 
     def _says(self, claim: _Claim, span: Span) -> bool:
-        """Return True if a sentence, with those beside it, says what a claim says, and nothing against it."""
+        """Return True if a sentence, with those beside it, has what a claim has, and nothing against it."""
         source = Statement(self.item.text[slice(*span)])
-        if claim.statement.is_negated != self._is_denied(claim, source):
-            return False
-        if contradicts(claim.statement, source):
-            return False
         around = self._around(span)
-        if not measures(claim.text) <= measures(around):
+        if contradicts(claim.statement, source, Statement(around)):
             return False
-        if self._dated(claim):
+        if self._dated(claim, around):
             return True
-        return claim.numbers <= frozenset(_numbers(around)) and self._holds_numbers(claim, source)
+        return claim.amounts.stand_in(amounts_in(around)) and self._holds_numbers(claim, span)
 
-    def _holds_numbers(self, claim: _Claim, source: Statement) -> bool:
+    def _holds_numbers(self, claim: _Claim, span: Span) -> bool:
         """Return True unless one clause says what the claim says with other numbers."""
         words = frozenset(term for term in claim.terms if not term[:1].isdecimal())
-        for clause in source.clauses():
-            own = frozenset(self.analyzer.terms(clause))
-            if len(words & own) >= SAME * len(words) and not claim.numbers <= frozenset(_numbers(clause)):
-                return any(
-                    len(words & frozenset(self.analyzer.terms(other))) >= SAME * len(words)
-                    and claim.numbers <= frozenset(_numbers(other))
-                    for other in source.clauses()
-                )
-        return True
+        source = words_of(self.item.text[slice(*span)], self.analyzer)
+        speaking = [
+            amounts_in(clause.text)
+            for clause in source.clauses
+            if len(words & frozenset(self.analyzer.terms(clause.text))) >= SAME * len(words)
+        ]
+        return not speaking or any(not claim.amounts.missing(each) for each in speaking)
 
     def _around(self, span: Span) -> str:
         """Return a sentence with those before and behind it, below the title and the headings."""
@@ -154,23 +187,11 @@ class SourcePassage:
         last = spans[min(len(spans) - 1, place + 1)][1]
         return "\n".join((self.item.title, self.item.heading_path, self.item.text[first:last]))
 
-    def _is_denied(self, claim: _Claim, source: Statement) -> bool:
-        """Return True if a sentence denies what a claim speaks of: the clause of it that shares most with the claim."""
-        clauses = [Statement(each) for each in source.clauses()]
-        terms = [frozenset(self.analyzer.terms(each.text)) for each in clauses]
-        best = max((len(claim.terms & own) for own in terms), default=0)
-        if best < CLAUSE * len(claim.terms):
-            return source.is_negated
-        nearest = [each for each in zip(clauses, terms, strict=True) if len(claim.terms & each[1]) == best]
-        left = claim.terms - frozenset[str]().union(*(own for _, own in nearest))
-        others = [each for each, own in zip(clauses, terms, strict=True) if left & own]
-        return any(each.is_negated for each, _ in nearest) or any(each.is_negated for each in others)
-
-    def _dated(self, sentence: _Claim) -> bool:
+    def _dated(self, sentence: _Claim, around: str) -> bool:
         """Return True if all numbers that are missing here belong to dates that stand here in other words."""
         if not sentence.dates or not sentence.dates <= self.dates:
             return False
-        return sentence.undated <= self.numbers
+        return sentence.undated.stand_in(amounts_in(around))
 
 
 @dataclass(frozen=True)
@@ -179,14 +200,20 @@ class _Claim:
 
     text: str
     analyzer: Analyzer
+    embedder: TokenEmbedder | None
 
     @cached_property
     def terms(self) -> frozenset[str]:
         return frozenset(self.analyzer.terms(self.text))
 
     @cached_property
-    def numbers(self) -> frozenset[str]:
-        return frozenset(_numbers(self.text))
+    def words(self) -> TextWords:
+        """Return its words, as they are aligned with those of a passage."""
+        return words_of(self.text, self.analyzer, self.embedder)
+
+    @cached_property
+    def amounts(self) -> Amounts:
+        return amounts_in(self.text)
 
     @cached_property
     def _moments(self) -> Sequence[Moment]:
@@ -198,12 +225,12 @@ class _Claim:
         return frozenset((each.since, each.until) for each in self._moments)
 
     @cached_property
-    def undated(self) -> frozenset[str]:
-        """Return the numbers that are no part of a date."""
+    def undated(self) -> Amounts:
+        """Return the amounts that are no part of a date."""
         rest = self.text
         for moment in self._moments:
             rest = rest.replace(moment.words, " ")
-        return frozenset(_numbers(rest))
+        return amounts_in(rest)
 
     @cached_property
     def exact(self) -> tuple[str, ...]:
@@ -218,13 +245,15 @@ class _Claim:
     @cached_property
     def names(self) -> frozenset[str]:
         """Return the terms of what is written with a capital inside the sentence; in German all nouns are."""
-        if self.analyzer.language == "german":
-            return frozenset()
-        names = _NAME.findall(self.text)
+        return _named(self.text, self.analyzer)
+
+    @cached_property
+    def first(self) -> frozenset[str]:
+        """Return the terms of the first word if that may be a name."""
         first = _FIRST.match(self.text)
-        if first and first[1].casefold() not in _LEADING and not first[1].endswith(("ly", "ing", "ed")):
-            names.append(first[1])
-        return frozenset(term for name in names for term in self.analyzer.terms(name))
+        if not first or not _may_be_name(first[1]) or self.analyzer.language == "german":
+            return frozenset()
+        return frozenset(self.analyzer.terms(first[1]))
 
     @cached_property
     def statement(self) -> Statement:
@@ -248,10 +277,10 @@ def supported(text: str, cited: Sequence[SourcePassage], passages: Sequence[Sour
         return None
     claims: dict[Analyzer, _Claim] = {}
     for passage in passages:
-        claims.setdefault(passage.analyzer, _Claim(text, passage.analyzer))
+        claims.setdefault(passage.analyzer, _Claim(text, passage.analyzer, passage.embedder))
     for candidates, most in ((cited, len(cited)), (passages, 1)):
         held = [(passage.holds(claims[passage.analyzer]), passage) for passage in candidates]
-        good = sorted((each for each in held if each[0] >= LEAST_SUPPORT), key=lambda each: -each[0])[:most]
+        good = sorted((each for each in held if each[0]), key=lambda each: -each[0])[:most]
         if good:
             places = tuple((passage, passage.span_for(claims[passage.analyzer].terms)) for _, passage in good)
             return Supported(places, round(good[0][0], 4))
@@ -264,10 +293,15 @@ def code_in(text: str, passages: Iterable[SourcePassage]) -> SourcePassage | Non
     return next((each for each in passages if lines and all(line in each.plain for line in lines)), None)
 
 
-def _numbers(text: str) -> Iterator[str]:
-    """Give the numbers of a text, without signs and without what groups their digits."""
-    for match in _NUMBER.finditer(text):
-        yield re.sub(r",(?=\d{3}(?!\d))", "", match[0].lstrip("+-"))
+def _named(text: str, analyzer: Analyzer) -> frozenset[str]:
+    """Return the terms of what is written with a capital inside sentences; in German all nouns are."""
+    if analyzer.language == "german":
+        return frozenset()
+    return frozenset(term for name in _NAME.findall(text) for term in analyzer.terms(name))
+
+
+def _may_be_name(word: str) -> bool:
+    return word.casefold() not in _LEADING and not word.endswith(("ly", "ing", "ed"))
 
 
 def _plain(text: str) -> str:
