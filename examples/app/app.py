@@ -38,7 +38,7 @@ def application() -> FastAPI:
 
     @app.delete("/notes/{name}")
     def tear_out(name: str, mine: Mine) -> dict[str, Any]:
-        return {"removed": mine.remove(name)}
+        return {"removed": mine.remove(name).documents}
 
     @app.post("/conversations/{name}")
     def say(name: str, text: Text, mine: Mine) -> dict[str, Any]:

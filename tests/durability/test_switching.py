@@ -209,7 +209,7 @@ def test_indexing_goes_on_with_the_new_model_when_the_switch_happens_meanwhile(
 def test_the_commands_list_switch_and_tell_who_names_the_former_model(run: Any, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("The heron stands in the river.")
     run.json("index", "a.md")
-    assert "allowed are" in run.refusal("models", "switch", "no-such-model")
+    assert "no model or folder called" in run.refusal("models", "switch", "no-such-model")
     done = run("models", "switch", "hash:256", "--json")
     assert (done.returncode, '"embedded_chunks": 1' in done.stdout) == (0, True)
     assert "names hash" in done.stderr

@@ -93,7 +93,7 @@ def test_a_parsed_identifier_is_parsed_to_itself(text: str) -> None:
 
 @pytest.mark.parametrize(("scheme", "text"), [("doi", "nonsense"), ("isbn", "12"), ("", "x"), ("a b", "x")])
 def test_what_is_no_identifier_is_refused(scheme: str, text: str) -> None:
-    with pytest.raises(InvalidArgument, match="no identifier"):
+    with pytest.raises(InvalidArgument, match="not a valid identifier"):
         identify(scheme, text)
 
 
