@@ -15,7 +15,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.answer.contradiction import is_negated, opposed
+from rifflux.answer.amounts import number_in
+from rifflux.answer.contradiction import is_aside, is_negated, opposed
 from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Scores, Span, Vectors
@@ -38,6 +39,7 @@ _CONJUNCTIONS = (
 _SOFT = rf"[,:](?=[\s\"”])|[–—()]|\b(?=(?i:{'|'.join(_CONJUNCTIONS.split())})\b)"
 _CLAUSE = re.compile(rf"(?P<hard>{_HARD})|{_SOFT}")
 _RELATIVE = re.compile(r"\W*(?:who|which|that|whose|whom)\b", re.IGNORECASE)
+_INSIDE = re.compile(r"[^\W_][ ]|, ")
 _SPEAKER = re.compile(r"\b[^\W\d_]+:(?=\s)")
 
 
@@ -51,11 +53,15 @@ class TextClause:
 
 @dataclass(frozen=True)
 class TextWords:
-    """The words of a text that say something, with their terms, their vectors and the clauses that they stand in."""
+    """The words of a text that say something, with their terms, their vectors and the clauses that they stand in.
+
+    Numbers and names are `exact`: one of them stands for no other, however near their vectors are.
+    """
 
     text: str
     terms: tuple[frozenset[str], ...]
     clauses: tuple[TextClause, ...]
+    exact: NDArray[np.bool_]
     vectors: Vectors | None
 
     def nearness(self, source: TextWords) -> Scores:
@@ -65,6 +71,7 @@ class TextWords:
         if self.vectors is None or source.vectors is None or not same.size:
             return same
         near = np.clip((self.vectors @ source.vectors.T - NOISE) / (ALIKE - NOISE), 0.0, 1.0)
+        near[self.exact] = 0.0
         return np.asarray(np.maximum(same, near), dtype=np.float64)
 
 
@@ -78,10 +85,10 @@ class Alignment:
 
     @cached_property
     def share(self) -> float:
-        """Return the share of the claim's words that stand in the source."""
+        """Return the share of the claim's words that stand in the source; numbers and names are compared elsewhere."""
         if not self.nearness.size:
             return 0.0
-        return float(self.nearness.max(axis=1).mean())
+        return float(np.where(self.claim.exact, 1.0, self.nearness.max(axis=1)).mean())
 
     @cached_property
     def stands(self) -> NDArray[np.bool_]:
@@ -128,7 +135,7 @@ def denies(alignment: Alignment) -> bool:
     """
     for clause in alignment.claim.clauses:
         saying = alignment.saying(clause)
-        if not saying:
+        if not saying or is_aside(clause.text):
             continue
         is_denied = any(is_negated(each.text) for each in saying)
         if (is_negated(clause.text) != is_denied) != opposed(clause.text, " ".join(each.text for each in saying)):
@@ -140,7 +147,7 @@ def words_of(
     text: str, analyzer: Analyzer, embedder: TokenEmbedder | None = None, sentences: Sequence[Span] = ()
 ) -> TextWords:
     """Return the words of a text, parted into clauses; each of its sentences is read by itself."""
-    found = [(match, frozenset(analyzer.terms(match[0]))) for match in _WORD.finditer(text)]
+    found = [(match, _terms(match[0], analyzer)) for match in _WORD.finditer(text)]
     found = [(match, terms) for match, terms in found if terms]
     matches = [match for match, _ in found]
     vectors: Vectors | None = None
@@ -151,8 +158,25 @@ def words_of(
         text=text,
         terms=tuple(terms for _, terms in found),
         clauses=tuple(_clauses(text, starts)),
+        exact=np.array([_is_exact(text, match) for match in matches], dtype=bool),
         vectors=vectors,
     )
+
+
+def _terms(word: str, analyzer: Analyzer) -> frozenset[str]:
+    """Return the terms of a word; a number in words is the one in digits as well."""
+    terms = frozenset(analyzer.terms(word))
+    number = number_in(word)
+    if terms and number is not None:
+        return terms | {f"{number:g}"}
+    return terms
+
+
+def _is_exact(text: str, match: re.Match[str]) -> bool:
+    """Return True for a number, and for what is written with a capital inside a sentence."""
+    if match[0][0].isdecimal() or number_in(match[0]) is not None:
+        return True
+    return match[0][0].isupper() and bool(_INSIDE.search(text, max(0, match.start() - 2), match.start()))
 
 
 def _greatest(near: Scores) -> Scores:

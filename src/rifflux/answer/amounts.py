@@ -182,6 +182,11 @@ def _past(found: re.Match[str]) -> frozenset[Reading]:
     return frozenset({(minutes, "clock"), ((minutes + _HALF_DAY) % (2 * _HALF_DAY), "clock")})
 
 
+def number_in(word: str) -> float | None:
+    """Return the number that a word is, None if it is none."""
+    return _single(fold(word))
+
+
 def _single(word: str) -> float | None:
     if word.isdecimal():
         return float(word)

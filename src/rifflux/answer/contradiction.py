@@ -111,7 +111,7 @@ _OPPOSITES = (
 #: Words that claim more than a sentence without one of their kind does.
 _STRONG = (
     "always invariably constantly unfailingly immer toujours siempre",
-    "all unanimously every everything everyone each any entire entirely completely fully whole alle alles jede"
+    "all unanimously every everything everyone each entire entirely completely fully whole alle alles jede"
     " jeder jedes tous toutes todo todos",
     "only solely exclusively just merely nur seulement solo alone",
     "must required requires mandatory muss müssen doit",
@@ -132,11 +132,12 @@ _NO_SUPERLATIVE = frozenset(_LIKE_SUPERLATIVES.split())
 
 
 _EACH = frozenset(("every", "each"))
+_EACH_NAMED = re.compile(r"\b(?:[Ee]very|[Ee]ach) (?=[A-Z])")
 _AT_ONCE = re.compile(r"\b(?:at once|(?:straight|right) away)\b")
 _OBLIGED = re.compile(r"\b(?:ha(?:s|ve|d)|needs?) to\b")
 #: What leaves a choice, and what says that nothing is excepted.
 _MAY = re.compile(r"\b(?:may|might|can|could|should|optional(?:ly)?|recommend\w*|suggest\w*)\b", re.IGNORECASE)
-_NO_EXCEPTION = re.compile(r"\b(?:no|nobody|none|nothing|never|any|neither|both)\b", re.IGNORECASE)
+_NO_EXCEPTION = re.compile(r"\b(?:no|nobody|none|nothing|never|any(?! time)|neither|both)\b", re.IGNORECASE)
 
 
 def _sides() -> dict[str, list[tuple[int, int]]]:
@@ -177,7 +178,7 @@ class Statement:
     @cached_property
     def strengths(self) -> frozenset[int]:
         """Return the kinds of words that leave no exception; `every week` leaves some."""
-        text = _OBLIGED.sub("must", _AT_ONCE.sub("immediately", self.text.casefold()))
+        text = _OBLIGED.sub("must", _AT_ONCE.sub("immediately", _EACH_NAMED.sub("", self.text).casefold()))
         words = _WORD.findall(text)
         following = [*words[1:], ""]
         return frozenset(
@@ -197,6 +198,11 @@ def is_negated(text: str) -> bool:
     """Return True if a text denies something."""
     text = _AT_MOST.sub("maximum", text)
     return bool(_NEGATION.search(text)) != bool(_WITHOUT.search(text))
+
+
+def is_aside(text: str) -> bool:
+    """Return True if a text only adds what there is not: `without a retry`."""
+    return bool(_WITHOUT.match(text))
 
 
 def opposed(claim: str, source: str) -> bool:

@@ -48,6 +48,7 @@ _LEADING_WORDS = (
     " when where while with yes you your"
 )
 _LEADING = frozenset(_LEADING_WORDS.split())
+_SMALL = re.compile(r"\b[a-z]+\b")
 _SPACE = re.compile(r"\s+")
 
 
@@ -101,6 +102,16 @@ class SourcePassage:
         return _named(self.item.text, self.analyzer)
 
     @cached_property
+    def first_names(self) -> frozenset[str]:
+        """Return the terms of what sentences begin with, if it may be a name and is written so everywhere."""
+        if self.analyzer.language == "german":
+            return frozenset()
+        found = [_FIRST.match(self.item.text[slice(*span)]) for span, _ in self.sentences]
+        names = [each[1] for each in found if each and _may_be_name(each[1])]
+        small = frozenset(_SMALL.findall(self.item.text))
+        return frozenset(term for name in names if name.lower() not in small for term in self.analyzer.terms(name))
+
+    @cached_property
     def dates(self) -> frozenset[object]:
         """Return the dates that it names."""
         return frozenset(dates_in(self.whole))
@@ -130,7 +141,7 @@ class SourcePassage:
         alignment = align(sentence.words, self.words)
         if self._is_by_another(sentence, alignment) or denies(alignment):
             return 0.0
-        if exchanged(alignment) or misplaced(alignment, self.names):
+        if exchanged(alignment) or misplaced(alignment, self.names | (self.first_names & sentence.capitals)):
             return 0.0
         least = LEAST_SUPPORT
         if self.embedder:
@@ -246,6 +257,11 @@ class _Claim:
     def names(self) -> frozenset[str]:
         """Return the terms of what is written with a capital inside the sentence; in German all nouns are."""
         return _named(self.text, self.analyzer)
+
+    @cached_property
+    def capitals(self) -> frozenset[str]:
+        """Return the terms of all that is written with a capital."""
+        return frozenset(term for word in _CAPITAL.findall(self.text) for term in self.analyzer.terms(word))
 
     @cached_property
     def first(self) -> frozenset[str]:
