@@ -39,6 +39,13 @@ _CONJUNCTIONS = (
 _SOFT = rf"[,:](?=[\s\"”])|[–—()]|\b(?=(?i:{'|'.join(_CONJUNCTIONS.split())})\b)"
 _CLAUSE = re.compile(rf"(?P<hard>{_HARD})|{_SOFT}")
 _RELATIVE = re.compile(r"\W*(?:who|which|that|whose|whom)\b", re.IGNORECASE)
+_REPORTING_WORDS = (
+    "say says said saying state states stated tell tells told note notes noted report reports reported write writes"
+    " wrote mention mentions mentioned explain explains explained describe describes described advise advises advised"
+    " warn warns warned caution cautions cautioned admit admits admitted add adds added remark remarks remarked"
+)
+_REPORTING = frozenset(_REPORTING_WORDS.split())
+_JOINING = frozenset(_CONJUNCTIONS.split())
 _INSIDE = re.compile(r"[^\W_][ ]|, ")
 _SPEAKER = re.compile(r"\b[^\W\d_]+:(?=\s)")
 
@@ -55,13 +62,15 @@ class TextClause:
 class TextWords:
     """The words of a text that say something, with their terms, their vectors and the clauses that they stand in.
 
-    Numbers and names are `exact`: one of them stands for no other, however near their vectors are.
+    Numbers and names are `exact`: one of them stands for no other, however near their vectors are. What only joins
+    clauses, or says who says something, does not count.
     """
 
     text: str
     terms: tuple[frozenset[str], ...]
     clauses: tuple[TextClause, ...]
     exact: NDArray[np.bool_]
+    counts: NDArray[np.bool_]
     vectors: Vectors | None
 
     def nearness(self, source: TextWords) -> Scores:
@@ -86,9 +95,10 @@ class Alignment:
     @cached_property
     def share(self) -> float:
         """Return the share of the claim's words that stand in the source; numbers and names are compared elsewhere."""
-        if not self.nearness.size:
+        if not self.nearness.size or not self.claim.counts.any():
             return 0.0
-        return float(np.where(self.claim.exact, 1.0, self.nearness.max(axis=1)).mean())
+        shares = np.where(self.claim.exact, 1.0, self.nearness.max(axis=1))
+        return float(shares[self.claim.counts].mean())
 
     @cached_property
     def stands(self) -> NDArray[np.bool_]:
@@ -159,6 +169,7 @@ def words_of(
         terms=tuple(terms for _, terms in found),
         clauses=tuple(_clauses(text, starts)),
         exact=np.array([_is_exact(text, match) for match in matches], dtype=bool),
+        counts=_counting([match[0].casefold() for match in matches]),
         vectors=vectors,
     )
 
@@ -170,6 +181,14 @@ def _terms(word: str, analyzer: Analyzer) -> frozenset[str]:
     if terms and number is not None:
         return terms | {f"{number:g}"}
     return terms
+
+
+def _counting(words: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which words say something themselves."""
+    found = np.array([word not in _JOINING and word not in _REPORTING for word in words], dtype=bool)
+    if len(words) > 1 and words[1] in _REPORTING:
+        found[0] = False
+    return found
 
 
 def _is_exact(text: str, match: re.Match[str]) -> bool:

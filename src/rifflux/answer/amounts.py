@@ -16,6 +16,9 @@ from rifflux.text.lexicon import phrase_lists
 #: A value and what it is of; `` is a plain number, `clock` a time of the day in minutes.
 Reading = tuple[float, str]
 
+#: What a number is of where no word follows it: `it costs 79`.
+BARE = "bare"
+_PER_CENT = re.compile(r"\bper cent\b")
 _GROUPED = re.compile(r"(?<=\d)[,\u202f\u00a0'](?=\d{3}(?!\d))")
 _DEGREES = re.compile(r"°\s?([cf])\b")
 _DEGREE = {"c": " celsius ", "f": " fahrenheit "}
@@ -104,13 +107,13 @@ class Amounts:
         """Return True if a number stands here: in one of its readings, or without saying of what it is."""
         if readings & self.readings or (number, "") in self.readings:
             return True
-        return (number, "") in readings and number in self.numbers
+        return (number, BARE) in readings and number in self.numbers
 
 
 @lru_cache(maxsize=4096)
 def amounts_in(text: str) -> Amounts:
     """Return the amounts of a text."""
-    text = _DEGREES.sub(lambda found: _DEGREE[found[1]], _GROUPED.sub("", fold(text)))
+    text = _DEGREES.sub(lambda found: _DEGREE[found[1]], _GROUPED.sub("", _PER_CENT.sub("percent", fold(text))))
     values: list[tuple[float, frozenset[Reading]]] = []
 
     def clock(found: re.Match[str]) -> str:
@@ -145,10 +148,12 @@ def amounts_in(text: str) -> Amounts:
             after += 1
         unit = _unit(tokens[after])
         readings = {(round(value, 6), "")}
+        if not tokens[after].isalpha():
+            readings.add((round(value, 6), BARE))
         if unit:
             named.add(unit)
             if tokens[after] != "s":
-                readings = set()
+                readings.clear()
             readings.add((round(value * unit[0], 6), unit[1]))
             place = after + 1
         elif before and before[1] in _BEFORE:

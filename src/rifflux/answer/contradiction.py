@@ -16,7 +16,8 @@ from rifflux.answer.amounts import is_unit
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot|unable|fail(?:s|ed)? to|refus(?:e|es|ed|ing)|hardly"
-    r"|instead of|rather than|turn(?:s|ed|ing)? down|rul(?:es?|ed|ing) out|except(?:s|ed)?|exclud(?:e|es|ed|ing)"
+    r"|instead of|rather than|turn(?:s|ed|ing)? down|rul(?:es?|ed|ing) out|except(?:s|ed)?|apart from|[^\W\d_]+-free"
+    r"|un(?!der|it|iq|if|ion|iv|til|load|lock|pack|do|cover|install)[^\W\d_]{2,}(?:ed|able)|exclud(?:e|es|ed|ing)"
     r"|lack(?:s|ed|ing)?|reject(?:s|ed)?|nicht|kein\w*|nie|niemals|weder|pas|jamais|ninguno?|nunca|non|mai|não|nem"
     r"|niet|geen|nooit)\b|n['’]t\b",
     re.IGNORECASE,
@@ -111,7 +112,7 @@ _OPPOSITES = (
 #: Words that claim more than a sentence without one of their kind does.
 _STRONG = (
     "always invariably constantly unfailingly immer toujours siempre",
-    "all unanimously every everything everyone each entire entirely completely fully whole alle alles jede"
+    "all unanimously every everything everyone each entire entirely completely full fully whole alle alles jede"
     " jeder jedes tous toutes todo todos",
     "only solely exclusively just merely nur seulement solo alone",
     "must required requires mandatory muss müssen doit",
@@ -137,6 +138,7 @@ _AT_ONCE = re.compile(r"\b(?:at once|(?:straight|right) away)\b")
 _OBLIGED = re.compile(r"\b(?:ha(?:s|ve|d)|needs?) to\b")
 #: What leaves a choice, and what says that nothing is excepted.
 _MAY = re.compile(r"\b(?:may|might|can|could|should|optional(?:ly)?|recommend\w*|suggest\w*)\b", re.IGNORECASE)
+_SOME = re.compile(r"\b(?:some|many|most|few|several|half|mostly|mainly|usually|often|sometimes)\b", re.IGNORECASE)
 _NO_EXCEPTION = re.compile(r"\b(?:no|nobody|none|nothing|never|any(?! time)|neither|both)\b", re.IGNORECASE)
 
 
@@ -243,6 +245,6 @@ def _exaggerated(claim: Statement, source: Statement, around: Statement) -> bool
         left.discard(_STRENGTH["must"])
     if _STRENGTH["only"] in around.strengths or is_negated(around.text):
         left.discard(_STRENGTH["only"])
-    if _NO_EXCEPTION.search(source.text):
+    if _NO_EXCEPTION.search(source.text) and not _SOME.search(source.text):
         left.discard(_STRENGTH["all"])
     return bool(left or claim.superlatives - around.superlatives)

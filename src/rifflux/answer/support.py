@@ -136,9 +136,10 @@ class SourcePassage:
             return 0.0
         if len(sentence.terms & self.terms) < LEAST_SHARED * len(sentence.terms):
             return 0.0
-        if not sentence.terms or not any(self._says(sentence, span) for span in self._nearest(sentence.terms)):
-            return 0.0
         alignment = align(sentence.words, self.words)
+        spoken = " . ".join(each.text for clause in sentence.words.clauses for each in alignment.saying(clause))
+        if not any(self._says(sentence, span, spoken) for span in self._nearest(sentence.terms)):
+            return 0.0
         if self._is_by_another(sentence, alignment) or denies(alignment):
             return 0.0
         if exchanged(alignment) or misplaced(alignment, self.names | (self.first_names & sentence.capitals)):
@@ -169,12 +170,16 @@ class SourcePassage:
             return []
         return [span for share, span in shares if share >= NEARLY * most]
 
-    def _says(self, claim: _Claim, span: Span) -> bool:
-        """Return True if a sentence, with those beside it, has what a claim has, and nothing against it."""
+    def _says(self, claim: _Claim, span: Span, spoken: str) -> bool:
+        """Return True if a sentence, with those beside it and what is `spoken` of, has what a claim has.
+
+        It has nothing against it, either.
+        """
         source = Statement(self.item.text[slice(*span)])
         around = self._around(span)
         if contradicts(claim.statement, source, Statement(around)):
             return False
+        around = f"{around}\n{spoken}"
         if self._dated(claim, around):
             return True
         return claim.amounts.stand_in(amounts_in(around)) and self._holds_numbers(claim, span)
