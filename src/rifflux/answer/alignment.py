@@ -73,10 +73,13 @@ class TextWords:
     counts: NDArray[np.bool_]
     vectors: Vectors | None
 
-    def nearness(self, source: TextWords) -> Scores:
-        """Return how much each word stands in each word of a source, (own words, words of the source) from 0 to 1."""
+    def sameness(self, source: TextWords) -> Scores:
+        """Return 1 where a word has a term of a word of a source, (own words, words of the source), else 0."""
         same = np.array([[bool(own & other) for other in source.terms] for own in self.terms], dtype=np.float64)
-        same = same.reshape(len(self.terms), len(source.terms))
+        return same.reshape(len(self.terms), len(source.terms))
+
+    def nearness(self, source: TextWords, same: Scores) -> Scores:
+        """Return how much each word stands in each word of a source, from 0 to 1."""
         if self.vectors is None or source.vectors is None or not same.size:
             return same
         near = np.clip((self.vectors @ source.vectors.T - NOISE) / (ALIKE - NOISE), 0.0, 1.0)
@@ -90,6 +93,7 @@ class Alignment:
 
     claim: TextWords
     source: TextWords
+    sameness: Scores
     nearness: Scores
 
     @cached_property
@@ -102,8 +106,9 @@ class Alignment:
 
     @cached_property
     def stands(self) -> NDArray[np.bool_]:
-        """Return which words of the claim stand in which words of the source."""
-        return self.nearness >= STANDS
+        """Return which words of the claim stand in which words of the source: by their terms, else by their vectors."""
+        has_terms = self.sameness.any(axis=1, keepdims=True)
+        return np.where(has_terms, self.sameness > 0, self.nearness >= STANDS)
 
     @cached_property
     def clauses(self) -> NDArray[np.bool_]:
@@ -135,7 +140,8 @@ class Alignment:
 
 def align(claim: TextWords, source: TextWords) -> Alignment:
     """Align the words of a claim with those of its source."""
-    return Alignment(claim, source, claim.nearness(source))
+    same = claim.sameness(source)
+    return Alignment(claim, source, same, claim.nearness(source, same))
 
 
 def denies(alignment: Alignment) -> bool:

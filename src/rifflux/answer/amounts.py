@@ -63,7 +63,9 @@ def _numbers() -> dict[str, float]:
 
 _UNITS = _units()
 _NUMBERS = _numbers()
+_TEN = 10.0
 _HUNDRED = 100.0
+_THOUSAND = 1000.0
 #: What stands before a unit of which there is one.
 _ONE = frozenset(("a", "an", "one", "per", "every", "each"))
 #: The longest unit that has no plural.
@@ -213,29 +215,36 @@ def _value(tokens: list[str], place: int) -> tuple[float | None, int]:
         value = 1.0
     if value is None:
         return None, place
-    after = place + 1
     total = 0.0
+    if value >= _THOUSAND and not token[0].isdecimal():
+        total = value
+        value = 0.0
+    after = place + 1
     while after < len(tokens) - 1:
-        word = tokens[after]
-        other = _NUMBERS.get(word)
-        if other is None and word in ("-", "and") and not token[0].isdecimal():
-            other = _NUMBERS.get(tokens[after + 1])
-            if other is None or (word == "and" and not total and value < _HUNDRED):
-                break
-            after += 1
-        if other is None:
+        joined = after
+        if tokens[after] in ("-", "and") and not token[0].isdecimal():
+            joined += 1
+        other = _NUMBERS.get(tokens[joined])
+        if other is None or (tokens[after] == "and" and not total and value < _HUNDRED):
             break
-        if other >= 1000:
+        if token[0].isdecimal() and other < _HUNDRED:
+            break
+        if other >= _THOUSAND:
             total += value * other
             value = 0.0
         elif other == _HUNDRED:
-            value *= other
-        elif (value % 10 == 0 and value >= 20 and other < 10) or value >= _HUNDRED or (total and not value):
+            value = max(value, 1.0) * other
+        elif (not value and total) or (value and not value % _HUNDRED) or (_tens(value) and other < _TEN):
             value += other
         else:
             break
-        after += 1
+        after = joined + 1
     return total + value, after
+
+
+def _tens(value: float) -> bool:
+    """Return True for a number that ends in tens, such as twenty, without ones."""
+    return value % _HUNDRED >= 2 * _TEN and not value % _TEN
 
 
 def _decimal(token: str) -> float | None:

@@ -15,7 +15,8 @@ from rifflux.answer.amounts import is_unit
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NEGATION = re.compile(
-    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot|unable|fail(?:s|ed)? to|refus(?:e|es|ed|ing)|hardly"
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot|unable|fail(?:s|ed)? to|refus(?:e|es|ed|ing)"
+    r"|(?:hard|bare|scarce)ly"
     r"|instead of|rather than|turn(?:s|ed|ing)? down|rul(?:es?|ed|ing) out|except(?:s|ed)?|apart from|[^\W\d_]+-free"
     r"|un(?!der|it|iq|if|ion|iv|til|load|lock|pack|do|cover|install)[^\W\d_]{2,}(?:ed|able)|exclud(?:e|es|ed|ing)"
     r"|lack(?:s|ed|ing)?|reject(?:s|ed)?|nicht|kein\w*|nie|niemals|weder|pas|jamais|ninguno?|nunca|non|mai|não|nem"
@@ -32,7 +33,9 @@ _MORE = re.compile(
     r"\b(?:at least|no (?:less|fewer) than|(?:more|longer|greater|larger) than|over|above)\b(?= \W?\d)", re.I
 )
 _LESS = re.compile(r"\b(?:(?:less|fewer|shorter|smaller) than|under|below)\b(?= \W?\d)", re.IGNORECASE)
-_THAN = re.compile(r"\b(?:than|als|que|di|dan)\b", re.IGNORECASE)
+_THAN = re.compile(
+    r"\b(?:than|als|que|di|dan)\b(?! \W?\d)(?! (?:two|three|four|five|six|seven|eight|nine|ten)\b)", re.IGNORECASE
+)
 _TOKEN = re.compile(r"\w+")
 
 #: Words of opposite meaning. A claim with one side contradicts a sentence with the other side alone.
@@ -185,7 +188,7 @@ class Statement:
         following = [*words[1:], ""]
         return frozenset(
             _STRENGTH[word]
-            for word, behind in zip(words, following, strict=True)
+            for word, behind in zip(words, following, strict=False)
             if word in _STRENGTH and not (word in _EACH and is_unit(behind))
         )
 
