@@ -80,7 +80,7 @@ def analyzed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         monkeypatch.setattr(owner, name, noted)
 
-    for name in ("terms", "words", "of_word", "joined"):
+    for name in ("terms", "words", "joined"):
         noting(Analyzer, name)
     noting(features, "tokens")
     return texts
