@@ -46,6 +46,15 @@ class _Plan:
         self.files.setdefault(root, set()).update(paths)
         self.patterns.setdefault(root, []).append(pattern)
 
+    def add_below(self, root: str, path: str) -> bool:
+        """Plan to remove the file or folder at a path of a root; return False if none is known there."""
+        from rifflux.ingest.sync import pattern_of
+
+        known = set(self.store.catalog.files(root, below=path))
+        if known:
+            self.add(root, known, pattern_of(path) if path in known else f"{pattern_of(path)}/")
+        return bool(known)
+
     def names(self) -> Iterator[str]:
         """Yield the names of the files and documents to remove."""
         for root, paths in self.files.items():
@@ -138,7 +147,7 @@ def _plan_document(namespace: str, key: str, plan: _Plan) -> None:
 
 def _plan_path(name: str, plans: Sequence[_Plan]) -> bool:
     """Plan to remove the files at or below a path on disk, which may be missing; return False if none are known."""
-    from rifflux.ingest.sync import folders, pattern_of
+    from rifflux.ingest.sync import folders
     from rifflux.ingest.walk.find import real_place
 
     place = real_place(Path(name).expanduser().absolute())
@@ -150,26 +159,19 @@ def _plan_path(name: str, plans: Sequence[_Plan]) -> bool:
                 plan.whole.append(root)
                 found = True
             elif place != Path(root) and place.is_relative_to(root):
-                path = place.relative_to(root).as_posix()
-                known = set(plan.store.catalog.files(root, below=path))
-                if known:
-                    plan.add(root, known, pattern_of(path) if path in known else f"{pattern_of(path)}/")
-                    found = True
+                found = plan.add_below(root, place.relative_to(root).as_posix()) or found
     return found
 
 
 def _plan_below(name: str, plans: Sequence[_Plan]) -> bool:
     """Plan to remove the files at or below a path inside a root; return False unless exactly one root has it."""
-    from rifflux.ingest.sync import pattern_of
-
     path = name.rstrip("/")
-    held = [(plan, root) for plan in plans for root in plan.store.catalog.roots()]
-    found = [(plan, root, known) for plan, root in held if (known := set(plan.store.catalog.files(root, below=path)))]
-    if len(found) != 1:
+    roots = [(plan, root) for plan in plans for root in plan.store.catalog.roots()]
+    having = [(plan, root) for plan, root in roots if plan.store.catalog.files(root, below=path)]
+    if len(having) != 1:
         return False
-    plan, root, known = found[0]
-    plan.add(root, known, pattern_of(path) if path in known else f"{pattern_of(path)}/")
-    return True
+    plan, root = having[0]
+    return plan.add_below(root, path)
 
 
 def _plan_pattern(name: str, plans: Sequence[_Plan]) -> bool:
