@@ -231,7 +231,7 @@ def _quoted(candidate: Candidate, given: Sequence[str], question: QuestionTokens
     if not before:
         return candidate.quotation()
     whole = candidate.quotation()
-    span = question.answering_spans([whole.text])[0] if question else None
+    (span,) = _answering([whole.text], question)
     longest = min(len(_MARK.sub("", text).strip()) for text in before) - 1
     texts = [_run_around(whole.text, span), whole.text[slice(*span)]] if span else [whole.text]
     text = next((text for text in texts if len(text) <= longest), None)
@@ -253,15 +253,19 @@ def _run_around(text: str, answering: Span) -> str:
 
 def marked(quotations: Sequence[Quotation], question: QuestionTokens | None) -> list[Quotation]:
     """Return quotations, in each long one the sentence that answers marked."""
-    long = [each for each in quotations if len(each.text) > MARKED]
-    if not question or not long:
-        return list(quotations)
+    long = [each.text for each in quotations if len(each.text) > MARKED]
+    spans = dict(zip(long, _answering(long, question), strict=True))
+    return [replace(each, answering=spans.get(each.text)) for each in quotations]
+
+
+def _answering(texts: Sequence[str], question: QuestionTokens | None) -> Sequence[Span | None]:
+    """Return the place of the sentence of each text that answers; None where no model can tell."""
+    if not question or not texts:
+        return [None] * len(texts)
     try:
-        spans = question.answering_spans([each.text for each in long])
+        return question.answering_spans(texts)
     except ModelError:
-        return list(quotations)
-    places = dict(zip(map(id, long), spans, strict=True))
-    return [replace(each, answering=places.get(id(each))) for each in quotations]
+        return [None] * len(texts)
 
 
 def numbered(evidence: Evidence, quotations: Sequence[Quotation]) -> tuple[Evidence, list[Quotation]]:

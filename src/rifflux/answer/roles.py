@@ -22,7 +22,7 @@ _BY = re.compile(r"\b(?:by|von|durch|par|por)\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class _Part:
-    """TextWords of a clause that stand in one clause of the source, with the words beside them there."""
+    """Adjacent words of a clause that occur in one clause of the source, and the words beside them there."""
 
     clause: int
     first: int

@@ -299,7 +299,8 @@ def supported(text: str, cited: Sequence[SourcePassage], passages: Sequence[Sour
     claims: dict[Analyzer, _Claim] = {}
     for passage in passages:
         claims.setdefault(passage.analyzer, _Claim(text, passage.analyzer, passage.embedder))
-    for candidates, most in ((cited, len(cited)), (passages, 1)):
+    others = [each for each in passages if not any(each is known for known in cited)]
+    for candidates, most in ((cited, len(cited)), (others, 1)):
         held = [(passage.holds(claims[passage.analyzer]), passage) for passage in candidates]
         good = sorted((each for each in held if each[0]), key=lambda each: -each[0])[:most]
         if good:
