@@ -31,8 +31,8 @@ def main() -> None:
     arguments = parser.parse_args()
     withdrawn: dict[bool, list[bool]] = {True: [], False: []}
     for source, sentence, is_true in _claims(arguments.file):
-        passage = _passage(source)
-        is_withdrawn = supported(sentence, [passage], [passage]) is None
+        place = passage(source)
+        is_withdrawn = supported(sentence, [place], [place]) is None
         withdrawn[is_true].append(is_withdrawn)
         if arguments.show and is_withdrawn == is_true:
             print(f"{'true, withdrawn' if is_true else 'false, left'}: {sentence}\n    {source}")
@@ -49,14 +49,15 @@ def _claims(path: Path) -> Iterator[tuple[str, str, bool]]:
 
 
 @cache
-def _embedder() -> TokenEmbedder:
+def embedder() -> TokenEmbedder:
     """Return the bundled model."""
     found = load_embedder()
     assert isinstance(found, TokenEmbedder)
     return found
 
 
-def _passage(text: str) -> SourcePassage:
+def passage(text: str) -> SourcePassage:
+    """Return a passage with a text and no title."""
     item = EvidenceItem(
         number=1,
         rank=1,
@@ -77,7 +78,7 @@ def _passage(text: str) -> SourcePassage:
         score=1.0,
         components={},
     )
-    return SourcePassage(item, Analyzer("english"), embedder=_embedder())
+    return SourcePassage(item, Analyzer("english"), embedder=embedder())
 
 
 if __name__ == "__main__":

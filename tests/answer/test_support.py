@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
-from functools import cache
 
-from rifflux.answer.support import SourcePassage, supported
-from rifflux.evidence.pack import EvidenceItem
-from rifflux.models import load_embedder
-from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder
-from rifflux.text.analyzer import Analyzer
+from bench.quality.claims import passage
+
+from rifflux.answer.support import supported
 from tests.answer.claims import CLAIMS
 
 #: The share of false sentences that is withdrawn at least, and of true ones at most.
@@ -19,39 +15,6 @@ WITHDRAWN = 0.95
 LOST = 0.05
 _VERB = re.compile(r"\b(?:is|are|was|were|can|may|must|should|has|had)\b")
 _NUMBER = re.compile(r"\b\d+\b")
-
-
-@cache
-def embedder() -> TokenEmbedder:
-    """Return the bundled model."""
-    found = load_embedder()
-    assert isinstance(found, TokenEmbedder)
-    return found
-
-
-def passage(text: str) -> SourcePassage:
-    """Return a passage with a text and no title."""
-    item = EvidenceItem(
-        number=1,
-        rank=1,
-        citation_key="a",
-        namespace="",
-        key="a.md",
-        title="",
-        authors=(),
-        year=None,
-        venue="",
-        identifiers=(),
-        heading_path="",
-        chunk_id="1",
-        span=(0, len(text)),
-        text=text,
-        hash=hashlib.sha256(text.encode()).hexdigest(),
-        license=None,
-        score=1.0,
-        components={},
-    )
-    return SourcePassage(item, Analyzer("english"), embedder=embedder())
 
 
 def stands(claim: str, source: str) -> bool:
