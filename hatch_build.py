@@ -1,6 +1,6 @@
-"""Compile the kernels while Rifflux is built, where there is a compiler; without one, or told so, it is pure Python.
+"""Compile the kernels when Rifflux is built; without a compiler the package is pure Python.
 
-`RIFFLUX_PURE=1` builds without. A wheel with them is for one platform and all Pythons from 3.11 on. An editable
+`RIFFLUX_PURE=1` skips them. A wheel with them is for one platform and all Pythons from 3.11 on. An editable
 installation has the file beside its source.
 """
 
@@ -28,11 +28,13 @@ class CompiledKernels(BuildHookInterface[Any]):
     """Adds the compiled kernels to a wheel or an editable installation."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile, if it can be done, and name the platform."""
+        """Compile the kernels if possible, and tag the wheel with its platform."""
         package = Path(self.root, "src", "rifflux")
         if self.target_name != "wheel" or os.environ.get("RIFFLUX_PURE", "0") not in ("", "0"):
             return
-        compiled = compile_kernels(package / f"{NAME}.c", Path(tempfile.mkdtemp()) / f"{NAME}{SUFFIX}")
+        # Hatchling reads the file after this method has returned: the folder is removed when the build ends.
+        self.folder = tempfile.TemporaryDirectory()
+        compiled = compile_kernels(package / f"{NAME}.c", Path(self.folder.name) / f"{NAME}{SUFFIX}")
         if compiled is None:
             self.app.display_warning("no compiler, so the kernels are left out: all works, more slowly")
             return
@@ -47,7 +49,7 @@ class CompiledKernels(BuildHookInterface[Any]):
 
 
 def compile_kernels(source: Path, target: Path, flags: tuple[str, ...] = ()) -> Path | None:
-    """Compile a source to a target, which is returned; None where that cannot be done."""
+    """Compile a source file and return the target, or None if that fails."""
     if sys.platform == "win32":
         return None
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
