@@ -1,7 +1,7 @@
-"""The compiled kernels of this installation, where there are any and they may be used.
+"""The compiled kernels of this installation, if it has any.
 
-They do what the numpy code beside each call does, with the same results to the last bit, and sooner. A file of another
-version or platform is not loaded; `RIFFLUX_PURE=1` in the environment does without.
+Each does the same as the numpy code beside its call, faster and with identical results. A file of another version or
+platform is not loaded; `RIFFLUX_PURE=1` in the environment disables the kernels.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 #: The version that `_kernels.c` must have.
 VERSION = 1
-#: Turns the kernels off.
+#: The environment variable that disables the kernels.
 PURE = "RIFFLUX_PURE"
 
 
 def _load() -> tuple[ModuleType | None, str]:
-    """Return the kernels, or why there are none."""
+    """Return the kernels or None, and a description of what computes."""
     if os.environ.get(PURE, "0") not in ("", "0"):
         return None, f"numpy, as {PURE} is set"
     if sys.byteorder != "little":
@@ -37,5 +37,5 @@ def _load() -> tuple[ModuleType | None, str]:
     return found, f"compiled, {found.INSTRUCTIONS}"
 
 
-#: The kernels, None without; and in words what computes.
+#: The kernels or None, and a description of what computes.
 compiled, description = _load()

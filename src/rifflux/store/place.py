@@ -1,4 +1,4 @@
-"""Where an index is: the scheme of its engine, and what the engine finds it by."""
+"""The place of an index: the scheme of its engine, and the name by which the engine finds it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["STORES", "IndexPlace"]
 
 #: Engine by URL scheme; a plain path is SQLite.
 STORES = {"sqlite": "rifflux.store.sqlite:SqliteStore"}
-#: A scheme has two letters or more: one alone is a drive.
+#: A scheme has at least two letters: a single one is a drive.
 _ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+):(?P<slashes>/{0,2})(?P<name>.*)", re.DOTALL)
 
 
@@ -27,8 +27,7 @@ class IndexPlace:
     def of(cls, location: str | Path) -> IndexPlace:
         """Read a path or an address: `notes.db`, `sqlite:notes.db`, `sqlite://notes.db`, `:memory:`.
 
-        Raises `InvalidArgument` for the address of an unknown engine, and for one that was made a path, which has lost
-        a slash.
+        Raises `InvalidArgument` for an unknown engine, and for an address that lost a slash when it became a path.
         """
         text = str(location)
         found = _ADDRESS.fullmatch(text)
@@ -48,7 +47,7 @@ class IndexPlace:
 
     @property
     def path(self) -> Path:
-        """Return the file of an index that is one. Raises `InvalidArgument` for an address."""
+        """Return the path of an index that is a file. Raises `InvalidArgument` for any other."""
         if self.scheme != "sqlite":
             raise InvalidArgument(f"{self.scheme}://… is no file: give the path of an index")
         return Path(self.name).expanduser()

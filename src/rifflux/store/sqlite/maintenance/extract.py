@@ -64,7 +64,7 @@ def extract(
 ) -> int:
     """Copy collections to a new index in which everyone may read them; return the number of documents left out.
 
-    See `Store.extract`. The source is first copied as a whole beside the target; that copy is deleted afterwards.
+    See `LocalFiles.extract`. The source is first copied as a whole beside the target; that copy is deleted afterwards.
     """
     with translated(str(target)), new_file(target) as whole:
         whole.unlink()
