@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 import rifflux
@@ -18,7 +19,7 @@ from rifflux.errors import ModelMismatch
 from rifflux.ingest.sync import Target, folders, remember
 from rifflux.store import FieldWeights, ModelInfo
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection import locks
+from rifflux.store.sqlite.connection import connect, locks
 from rifflux.testing import change, words
 from tests.support.commands import PATIENCE
 
@@ -67,6 +68,35 @@ def test_writers_and_readers_work_at_once_from_the_first_moment(tmp_path: Path) 
         status = index.status()
         assert status.documents == WRITERS * TURNS * DOCUMENTS
         assert status.embedded_chunks == status.chunks == status.documents
+        assert index.admin.check() == []
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["being written", "written and closed"])
+def test_an_index_may_be_created_while_another_process_opens_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed: bool
+) -> None:
+    db = tmp_path / "index.db"
+    open_for_writing = connect._for_writing
+    creators: list[rifflux.Index] = []
+    opened_paths: set[Path] = set()
+
+    def overtaken(path: Path) -> apsw.Connection:
+        opened = open_for_writing(path)
+        if path not in opened_paths:
+            opened_paths.add(path)
+            creators.append(rifflux.open(path, model="hash:16"))
+            creators[0].add(Document("first", "The heron stands in the river."))
+            if closed:
+                creators[0].close()
+        return opened
+
+    monkeypatch.setattr(connect, "_for_writing", overtaken)
+    with rifflux.open(db, model="hash:16") as index:
+        index.add(Document("second", "The bittern stands in the reeds."))
+        assert index.admin.check() == []
+    creators[0].close()
+    with rifflux.open(db) as index:
+        assert index.status().documents == 2
         assert index.admin.check() == []
 
 

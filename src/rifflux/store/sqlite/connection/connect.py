@@ -147,6 +147,9 @@ def _open(path: Path, *, read_only: bool) -> tuple[apsw.Connection, bool]:
         connection = way(path)
         try:
             connection.set_busy_handler(BusyHandler())
+            # Another process may write the first page after this one opened the empty file. Read with SQLite's own
+            # page size, it would differ from its checksum.
+            connection.pragma("page_size", PAGE_BYTES)
             connection.execute("select 1 from sqlite_master").fetchall()
         except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError) as error:
             connection.close()
