@@ -108,9 +108,8 @@ def by_python(db: Path, roots: Sequence[Path]) -> Mapping[str, Any]:
 
 def by_agent(db: Path, roots: Sequence[Path]) -> Mapping[str, Any]:
     """Index with the tool `reindex`, which lists only the first of what it leaves out, and makes vectors too."""
-    rifflux.open(db, model=MODEL).close()
     with (
-        Workspace(db, roots=list(roots)) as workspace,
+        Workspace(db, roots=list(roots), model=MODEL) as workspace,
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(Client(server(workspace), read_timeout_seconds=PATIENCE_S)) as client,
     ):
@@ -169,7 +168,7 @@ def sent_over_http(db: Path, paths: Sequence[str], number: int) -> int:
         status = index.status()
     chosen = random.Random(1).sample(paths, min(number, len(paths)))
     faults = stored = refused = 0
-    with serving(db, "--open") as url, httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
+    with serving(db, "--open", "--model", MODEL) as url, httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
         over_http = client.get("/status").json()
         for name in ("files", "left_out", "failed_kinds"):
             if over_http[name] != getattr(status, name):

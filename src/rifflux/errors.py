@@ -111,7 +111,7 @@ IN_PYTHON: Mapping[Cure, str] = {
     Cure.INDEX: "call index.add() with the folders again",
     Cure.ADD: "call index.add(PATH)",
     Cure.FORGET: "call index.add({path!r})",
-    Cure.PRUNE: "bring them back, or call index.add({root!r}, prune=True) if they are to be forgotten",
+    Cure.PRUNE: "bring the files back, or call index.add({root!r}, prune=True) to forget them",
     Cure.EMBED_MESSAGES: "call index.conversations.embed()",
     Cure.IMPORT_WORKS: "call index.works.import_files(PATHS) again",
     Cure.REPAIR: "call index.admin.repair()",

@@ -10,7 +10,7 @@ CURES: Mapping[Cure, str] = {
     Cure.INDEX: "run 'rifflux index'",
     Cure.ADD: "run 'rifflux index PATH', or name another index with --db",
     Cure.FORGET: "run 'rifflux index {path}'",
-    Cure.PRUNE: "bring them back, or run 'rifflux index {root} --prune' if they are to be forgotten",
+    Cure.PRUNE: "bring the files back, or run 'rifflux index {root} --prune' to forget them",
     Cure.EMBED_MESSAGES: "run 'rifflux conversations embed'",
     Cure.IMPORT_WORKS: "run 'rifflux works import PATHS'",
     Cure.REPAIR: "run 'rifflux doctor --repair'",

@@ -10,7 +10,7 @@ CURES: Mapping[Cure, str] = {
     Cure.INDEX: "ask {who} to index again",
     Cure.ADD: "ask {who} to index something",
     Cure.FORGET: "ask {who} to index again",
-    Cure.PRUNE: "ask {who} to bring them back, or to run 'rifflux index {root} --prune'",
+    Cure.PRUNE: "ask {who} to bring the files back, or to run 'rifflux index {root} --prune'",
     Cure.EMBED_MESSAGES: "ask {who} to make the vectors of the messages ('rifflux conversations embed')",
     Cure.IMPORT_WORKS: "ask {who} to import the works again",
     Cure.REPAIR: "ask {who} to run 'rifflux doctor --repair'",
