@@ -234,9 +234,9 @@ def test_an_export_that_does_not_fit_in_memory_has_checksums(
     assert [each for each in rifflux.diagnose(tmp_path / "part.db") if each.unreadable] == []
 
 
-@pytest.mark.parametrize("column", ["headings", "metadata"])
+@pytest.mark.parametrize("column", ["headings", "metadata", "title", "kind"])
 def test_a_row_that_is_not_of_its_table_is_damage(db: Path, column: str) -> None:
-    table = {"headings": "chunk", "metadata": "document"}[column]
+    table = "chunk" if column == "headings" else "document"
     with closing(apsw.Connection(str(db))) as connection:
         connection.execute(f"update {table} set {column} = x'00ff'")
     with rifflux.open(db, model="hash:64") as index:

@@ -49,6 +49,7 @@ from rifflux.types import (
 _decoded = json.JSONDecoder().raw_decode
 #: What decoding a row ends in that holds something else than its table does.
 MISREAD = (TypeError, ValueError, AttributeError)
+_NO_TEXT = "a column that holds text does not"
 
 Value = TypeVar("Value")
 
@@ -296,6 +297,8 @@ class SqliteCatalog(Catalog):
         ):
             aliases: tuple[str, ...] = ()
             try:
+                if not (isinstance(title, str) and isinstance(kind, str)):
+                    raise TypeError(_NO_TEXT)
                 if metadata:
                     aliases = searchable_properties(kind, json.loads(metadata)).names
                 path = () if headings == "[]" else tuple(_decoded(headings)[0])
@@ -387,6 +390,8 @@ def _document(key: str, *row: Any) -> Document:
     """Return a document from a row of `DOCUMENTS_AT`."""
     *said, metadata, license, language, links, identifiers, tags, parts = row
     text, title, kind, created, updated = said
+    if not (isinstance(title, str) and isinstance(kind, str)):
+        raise TypeError(_NO_TEXT)
     names = _each(Identifier, identifiers), _each(Tag, tags), _each(_part, parts)
     facts = json.loads(metadata)
     document = Document(key, text, title, kind, created, updated, facts, _each(Link, links), license, *names)
@@ -426,6 +431,8 @@ def _hit(row: Sequence[Any], names: Mapping[int, str], score: float = 0.0, why: 
     """Return a hit from a row of `HYDRATE`: the columns of `Hit` in order, then the owner's number."""
     uid, key, path, title, headings, position, text, start, end, kind, *facts = row
     created, updated, metadata, license, namespace, page, language, owner = facts
+    if not (isinstance(title, str) and isinstance(text, str) and isinstance(kind, str)):
+        raise TypeError(_NO_TEXT)
     if headings != "[]":
         heading_path = " > ".join(_decoded(headings)[0])
     else:
