@@ -16,6 +16,7 @@ from types import TracebackType
 import rifflux
 from tests.docs.pages import ROOT, Command
 from tests.support.commands import PATIENCE, client
+from tests.support.ports import free_port
 
 __all__ = ["Shell"]
 
@@ -28,7 +29,7 @@ class Shell:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.ports = {port: _free_port() for port in PORTS}
+        self.ports = {port: free_port() for port in PORTS}
         self._furnish()
         self._log = (home / ".typed").open("w+", encoding="utf-8")
         self._bash = subprocess.Popen(
@@ -103,10 +104,3 @@ class Shell:
                     return
             time.sleep(0.05)
         raise TimeoutError(f"nothing listens on port {port} after: {words}")
-
-
-def _free_port() -> int:
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        port: int = server.getsockname()[1]
-        return port

@@ -18,7 +18,8 @@ import pytest
 import rifflux
 from tests.docs.pages import ROOT
 from tests.support.commands import PATIENCE
-from tests.support.server import free_port, serving
+from tests.support.ports import free_port
+from tests.support.server import serving
 
 pytestmark = pytest.mark.slow
 

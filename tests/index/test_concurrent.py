@@ -76,7 +76,7 @@ class TestTasks:
     def test_a_task_that_is_cancelled_holds_up_nobody(self, index: Index, model: Held) -> None:
         async def cancelled() -> list[tuple[str, float]]:
             task = asyncio.create_task(asyncio.to_thread(index.search, "stork"))
-            await asyncio.to_thread(model.asked.wait, 30)
+            await asyncio.to_thread(model.asked.wait, PATIENCE)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -115,7 +115,7 @@ class TestThreads:
             assert found(index, "heron")[0][0] == "heron"
             assert not waiting.done()
             model.may.set()
-            assert waiting.result(30)[0][0] == "stork"
+            assert waiting.result(PATIENCE)[0][0] == "stork"
 
 
 class TestClosing:
@@ -143,7 +143,7 @@ class TestClosing:
             begun.wait()
             index.close()
             for end in ends:
-                error = end.result(60)
+                error = end.result(PATIENCE)
                 assert isinstance(error, RiffluxError), repr(error)
 
     def test_a_search_that_waits_for_the_model_when_it_closes(self, index: Index, model: Held) -> None:
@@ -153,4 +153,4 @@ class TestClosing:
             index.close()
             model.may.set()
             with pytest.raises(RiffluxError):
-                waiting.result(30)
+                waiting.result(PATIENCE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -81,22 +82,20 @@ def test_a_search_looks_again_only_after_a_while_and_never_waits(
     edit(folder)
     assert freshness(synced).changed_files == 0, "it looked again at once"
     monkeypatch.setattr(synced._view.sampler, "_due", 0.0)
-    looked: list[float] = []
+    answered = threading.Event()
     real = module.look
 
     def slowly(*arguments: Any) -> Freshness:
-        time.sleep(0.2)
-        looked.append(time.monotonic())
+        assert answered.wait(PATIENCE), "the search waited for it"
         return real(*arguments)
 
     monkeypatch.setattr(module, "look", slowly)
-    freshness(synced)
-    asked = time.monotonic()
-    deadline = asked + PATIENCE
+    assert freshness(synced).changed_files == 0
+    answered.set()
+    deadline = time.monotonic() + PATIENCE
     while freshness(synced).changed_files == 0 and time.monotonic() < deadline:
         time.sleep(0.01)
     assert freshness(synced).changed_files == 1
-    assert looked[0] > asked, "the search waited for it"
 
 
 def test_of_many_files_some_are_looked_at_and_the_rest_is_reckoned(

@@ -54,7 +54,7 @@ class EmbeddingServer(ThreadingHTTPServer):
     def spec(self) -> str:
         return f"{self.url}#text-embed"
 
-    def await_hanging(self, count: int, seconds: float = 60.0) -> None:
+    def await_hanging(self, count: int, seconds: float = PATIENCE) -> None:
         """Return once so many requests hang."""
         with self.came:
             assert self.came.wait_for(lambda: self.hanging >= count, seconds), self.hanging

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 import time
@@ -16,8 +15,9 @@ from typing import Any
 import httpx2 as httpx
 
 from tests.support.commands import PATIENCE, ForkedCommand, start_command
+from tests.support.ports import free_port
 
-__all__ = ["Running", "free_port", "ready", "serving", "tokens_of"]
+__all__ = ["Running", "ready", "serving", "tokens_of"]
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,6 @@ def tokens_of(run: Any, **roles: str) -> dict[str, str]:
         user: run.json("tokens", "create", "--user", user, "--role", role, "--db", "index.db")["token"]
         for user, role in roles.items()
     }
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def ready(service: Running) -> None:

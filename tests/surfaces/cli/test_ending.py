@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.commands import PATIENCE
 from tests.support.stream_server import HANG, stream_server
+from tests.support.stuck import StuckAt
 
 #: Runs the command line, and reports when it begins, which is when a test may end it.
 STARTED = """
@@ -31,12 +32,12 @@ main.main()
 """
 
 
-def begun(run: Any, *arguments: object) -> subprocess.Popen[str]:
+def begun(run: Any, *arguments: object, stuck: StuckAt | None = None) -> subprocess.Popen[str]:
     """Return a command that was just started in a process of its own."""
     process = subprocess.Popen(
         [sys.executable, "-c", STARTED, *map(str, arguments)],
         cwd=run.folder,
-        env=run.environment,
+        env=stuck.environment(run.environment) if stuck else run.environment,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -49,19 +50,19 @@ def begun(run: Any, *arguments: object) -> subprocess.Popen[str]:
 
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
-    """More notes than can be indexed before the test ends the command."""
+    """Some notes."""
     many = tmp_path / "many"
     many.mkdir()
-    for number in range(3000):
+    for number in range(300):
         (many / f"{number}.md").write_text(f"# Note {number}\n\nA marmot of the number {number}.\n")
     return many
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_signal_ends_indexing_with_a_sentence(run: Any, many: Path, number: signal.Signals) -> None:
-    process = begun(run, "index", many)
-    while not list(run.folder.rglob("*.db")) and process.poll() is None:
-        time.sleep(0.01)
+    stuck = StuckAt("200.md", run.folder / "hook")
+    process = begun(run, "index", many, stuck=stuck)
+    stuck.wait(process)
     process.send_signal(number)
     _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + number, said
@@ -69,7 +70,7 @@ def test_a_signal_ends_indexing_with_a_sentence(run: Any, many: Path, number: si
     assert "Traceback" not in said
     assert run("index", many).returncode == 0
     assert run("doctor").returncode == 0
-    assert run.json("status")["documents"] == 3000
+    assert run.json("status")["documents"] == 300
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.1, 0.2, 0.4])
@@ -82,6 +83,36 @@ def test_a_command_that_only_starts_ends_without_a_traceback(run: Any, delay: fl
     assert "Traceback" not in said
     # It may have ended by itself before: there is no index.
     assert process.returncode in (2, 128 + number)
+
+
+LATE = """
+class Named:
+    def __set_name__(self, owner, name):
+        import os, signal
+        os.kill(os.getpid(), signal.{number})
+class Owner:
+    named = Named()
+"""
+
+
+@pytest.mark.parametrize(("number", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_while_a_class_is_made_ends_without_a_traceback(
+    run: Any, tmp_path: Path, number: str, status: int
+) -> None:
+    source = LATE.format(number=number)
+    hook = "import rifflux.surfaces.cli.failed_calls as module\n"
+    hook += f"module.deferred_failures = lambda _: exec({source!r}, {{}})\n"
+    process = subprocess.run(
+        [sys.executable, "-c", hook + STARTED, "status"],
+        cwd=tmp_path,
+        env=run.environment,
+        text=True,
+        capture_output=True,
+        preexec_fn=run.hears_ctrl_c,
+        check=False,
+    )
+    assert "Traceback" not in process.stderr
+    assert process.returncode == status
 
 
 def test_waiting_for_a_model_can_be_ended_and_sources_are_quoted(run: Any) -> None:

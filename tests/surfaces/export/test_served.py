@@ -23,7 +23,8 @@ from rifflux.surfaces.shared.config import load
 from tests.support.commands import PATIENCE
 from tests.support.elsewhere import as_user, packages, python_of
 from tests.support.places import read_only_view
-from tests.support.server import Running, free_port, ready
+from tests.support.ports import free_port
+from tests.support.server import Running, ready
 
 #: It starts processes.
 pytestmark = pytest.mark.slow

@@ -19,7 +19,8 @@ import pytest
 import rifflux
 from tests.support.commands import PATIENCE
 from tests.support.elsewhere import as_user, packages, python_of
-from tests.support.server import Running, free_port, ready
+from tests.support.ports import free_port
+from tests.support.server import Running, ready
 
 #: They start processes.
 pytestmark = pytest.mark.slow

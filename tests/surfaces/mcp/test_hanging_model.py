@@ -11,6 +11,7 @@ import pytest
 import rifflux
 from rifflux import Document
 from tests.support.agents import over_stdio, write_files
+from tests.support.commands import PATIENCE
 from tests.support.embedding_server import SECRET, EmbeddingServer, embedding_server
 
 #: They start processes.
@@ -51,7 +52,7 @@ def test_tools_are_listed_and_words_answer_while_hybrid_searches_hang(server: Em
         assert not any(each.done() for each in hanging)
         server.let_go.set()
         for each in hanging:
-            assert not each.result(60).is_error
+            assert not each.result(PATIENCE).is_error
 
 
 @pytest.mark.parametrize("mode", ["hangs", "fails"])

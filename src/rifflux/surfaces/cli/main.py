@@ -6,7 +6,8 @@ import atexit
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 from rifflux import RiffluxError
@@ -80,16 +81,44 @@ def main() -> None:
         if end.code == INTERRUPTED:
             sys.exit(_interrupted(received))
         sys.exit(_status(end))
+    except Exception as error:
+        if not _is_from_interrupt(error):
+            raise
+        sys.exit(_interrupted(received))
+
+
+def _is_from_interrupt(error: BaseException | None) -> bool:
+    """Return True if an error was raised because of an interrupt.
+
+    Python 3.11 raises a RuntimeError if one comes while a class is created, as by a module that is imported late.
+    """
+    while error and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _run() -> None:
-    for command in needed(sys.argv[1:2]):
-        import_module(f"rifflux.surfaces.cli.{command}")
-    from rifflux.surfaces.cli.app import app
-    from rifflux.surfaces.cli.failed_calls import deferred_failures
+    with _without_signals():
+        for command in needed(sys.argv[1:2]):
+            import_module(f"rifflux.surfaces.cli.{command}")
+        from rifflux.surfaces.cli.app import app
+        from rifflux.surfaces.cli.failed_calls import deferred_failures
 
     with deferred_failures(sys.argv[1:]):
         app(prog_name="rifflux")
+
+
+@contextmanager
+def _without_signals() -> Iterator[None]:
+    """Deliver signals after the block: what they raise while a module is imported is lost, or is another error."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_like_ctrl_c(received: list[int]) -> None:

@@ -124,7 +124,8 @@ def test_the_tighter_deadline_holds(own: float | None, query: float | None) -> N
     release = threading.Event()
     stage = Rerank(Doing(lambda query, hits: release.wait(PATIENCE)), deadline_ms=own)
     start = time.perf_counter()
-    with pytest.raises(StepSkipped, match="did not finish in time"):
+    # On a busy machine the time may be up before the work begins.
+    with pytest.raises(StepSkipped, match=r"did not finish in time|no time was left"):
         stepped(stage, asked("q", None if query is None else start + query), [hit(1)])
     release.set()
     assert time.perf_counter() - start > 0.045
@@ -147,19 +148,19 @@ def test_no_time_left_is_said_at_once() -> None:
 def test_hanging_work_is_bounded_and_starts_again_when_it_ends() -> None:
     release = threading.Event()
     workers = Workers(most_abandoned=2)
-    before = threading.active_count()
+    before = {*threading.enumerate()}
     for _ in range(2):
         with pytest.raises(Late, match="did not finish in time"):
-            workers(release.wait, time.perf_counter() + 0.01)
+            workers(release.wait, time.perf_counter() + 0.5)
     for _ in range(20):
         with pytest.raises(Late, match="still busy with 2"):
-            workers(release.wait, time.perf_counter() + 60)
-    assert threading.active_count() <= before + 2
+            workers(release.wait, time.perf_counter() + PATIENCE)
+    hanging = {*threading.enumerate()} - before
+    assert len(hanging) == 2
     release.set()
-    until = time.monotonic() + PATIENCE
-    while threading.active_count() > before and time.monotonic() < until:
-        time.sleep(0.01)
-    assert workers(lambda: "again", time.perf_counter() + 60) == "again"
+    for thread in hanging:
+        thread.join(PATIENCE)
+    assert workers(lambda: "again", time.perf_counter() + PATIENCE) == "again"
 
 
 def test_the_interpreter_does_not_wait_for_what_hangs() -> None:
@@ -167,12 +168,12 @@ def test_the_interpreter_does_not_wait_for_what_hangs() -> None:
         import threading, time
         from rifflux.models.workers import Late, Workers
         try:
-            Workers()(threading.Event().wait, time.perf_counter() + 0.01)
+            Workers()(threading.Event().wait, time.perf_counter() + 0.5)
         except Late:
-            print("left")
+            print("left", threading.active_count())
     """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE, check=True)
-    assert done.stdout == "left\n"
+    assert done.stdout == "left 2\n"
 
 
 def test_without_a_deadline_no_thread_is_needed() -> None:
