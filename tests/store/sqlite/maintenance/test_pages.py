@@ -17,7 +17,7 @@ import pytest
 import rifflux
 from rifflux import Cure, DamagedIndex, Document
 from rifflux.ingest.parallel.apart import sent
-from rifflux.store.sqlite.connection.connect import connect
+from rifflux.store.sqlite.connection.connect import connect, translated
 from rifflux.store.sqlite.maintenance import extract
 from rifflux.store.sqlite.maintenance.pages import INNER_TABLE, LEAF_TABLE, PAGE, DatabasePages
 
@@ -243,3 +243,16 @@ def test_a_row_that_is_not_of_its_table_is_damage(db: Path, column: str) -> None
         for read in (lambda: index.search("marmot", mode="lexical"), lambda: index.chunks("d3")):
             with pytest.raises(DamagedIndex, match="not of its table"):
                 read()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "no such fts5 table: main.chunk_terms",
+        "invalid fts5 file format (found 0, expected 4 or 5) - run 'rebuild'",
+        "vtable constructor failed: chunk_terms",
+    ],
+)
+def test_what_sqlite_says_of_a_damaged_full_text_table_is_damage(message: str) -> None:
+    with pytest.raises(DamagedIndex, match="is damaged"), translated("index.db"):
+        raise apsw.SQLError(message)

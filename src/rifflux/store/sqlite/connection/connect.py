@@ -72,7 +72,8 @@ _IMMUTABLE = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 # Views of each full-text table by term. They are temporary, so that a read-only index has them too.
 _TERM_COUNTS = "create virtual table temp.{table}_count using fts5vocab(main, {table}, row)"
 _POSTINGS = "create virtual table temp.{table}_posting using fts5vocab(main, {table}, instance)"
-_NO_TABLE = re.compile("no such (fts5 )?table")
+# What SQLite says of a table that is missing, or of a full-text table whose own settings are damaged.
+_UNUSABLE_TABLE = re.compile("no such (fts5 )?table|invalid fts5 file format|vtable constructor failed")
 _CHECKSUMS = Path(apsw.__file__).with_name("sqlite_extra_binaries") / "cksumvfs"
 #: The location of an index that is deleted when closed.
 MEMORY = ":memory:"
@@ -389,7 +390,7 @@ def _in_our_words(location: str, error: apsw.Error | OSError | UnicodeDecodeErro
             return DamagedIndex(f"{location} is damaged (a text in it is not UTF-8)", cure=Cure.SALVAGE)
         case apsw.IOError() if differs(error):
             return DamagedIndex(f"{location} is damaged (a page differs from its checksum)", cure=Cure.SALVAGE)
-        case apsw.SQLError() if _NO_TABLE.match(str(error)):
+        case apsw.SQLError() if _UNUSABLE_TABLE.match(str(error)):
             return DamagedIndex(f"{location} is damaged ({error})", cure=Cure.SALVAGE)
         case apsw.FullError():
             return _disk_full(location)
