@@ -1,6 +1,7 @@
 """Answer questions that have an answer, questions whose documents were taken out, and nonsense.
 
-    python -m bench refusals DATA [--seed 0] [--draws 1] [--keep FOLDER] [--docs NAME] [--only NAME] [--index INDEX]
+    python -m bench refusals DATA [--seed 0] [--each 20] [--draws 1] [--keep FOLDER]
+        [--docs NAME] [--only NAME] [--index INDEX]
 
 For each draw, by its seed:
 
@@ -38,7 +39,6 @@ from rifflux import Answer, Done, Index
 from rifflux.evaluate import read_beir
 
 ANSWERABLE, NEAR, NONSENSE = "answerable", "near miss", "nonsense"
-EACH, MISSED, MADE_UP = 20, 10, 30
 WORDINGS = ("{}", "{}?", "Tell me about {}", "Explain {}")
 LOREM = ("lorem", "ipsum", "dolor", "sit", "amet", "consectetur", "adipiscing", "elit", "sed", "do", "eiusmod")
 #: A page with fewer characters is a list of links.
@@ -109,7 +109,7 @@ def main() -> None:
         sources = [*_sources(arguments.data, arguments.docs, kept, arguments.only)]
         found = list[Asked]()
         for seed in range(arguments.seed, arguments.seed + arguments.draws):
-            found += _asked(seed, sources, Path(temporary), closing)
+            found += _asked(seed, arguments.each, sources, Path(temporary), closing)
         print("\n".join(_figures(found)), "\n", sep="")
         print("\n".join(_by_source(found)))
         for each in found if arguments.show else ():
@@ -124,6 +124,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--each", type=int, default=20, help="answerable questions of each, and half as many near misses"
+    )
     parser.add_argument("--draws", type=int, default=1, help="with this seed and those after it")
     parser.add_argument("--keep", type=Path, help="folder of indexes")
     parser.add_argument("--docs", default="rust-book", help="folder of Markdown in DATA/docs")
@@ -161,23 +164,23 @@ def _pages(tree: Path) -> Iterator[tuple[str, frozenset[str]]]:
     yield from ((name, frozenset(paths)) for name, paths in named.items() if len(paths) == 1)
 
 
-def _asked(seed: int, sources: Sequence[Source], folder: Path, closing: ExitStack) -> Iterator[Asked]:
+def _asked(seed: int, each: int, sources: Sequence[Source], folder: Path, closing: ExitStack) -> Iterator[Asked]:
     choice, words = random.Random(seed), set[str]()
     for source in sources:
-        drawn = sample(choice, list(source.asked), EACH + MISSED)
+        drawn = sample(choice, list(source.asked), each + each // 2)
         words.update(word for text, _ in drawn for word in text.split())
-        for text, gold in drawn[:EACH]:
+        for text, gold in drawn[:each]:
             yield _answered(Question(ANSWERABLE, source.name, text, gold), source.index)
-        lacking = source.lacking(seed, sorted(frozenset().union(*(gold for _, gold in drawn[EACH:]))), folder, closing)
-        for text, gold in drawn[EACH:]:
+        lacking = source.lacking(seed, sorted(frozenset().union(*(gold for _, gold in drawn[each:]))), folder, closing)
+        for text, gold in drawn[each:]:
             yield _answered(Question(NEAR, source.name, text, gold), lacking)
-    for number, text in enumerate([*_nonsense(sorted(words), choice)][:: 1 if len(sources) > 1 else 3]):
+    for number, text in enumerate([*_nonsense(each // 2, sorted(words), choice)][:: 1 if len(sources) > 1 else 3]):
         source = sources[number % len(sources)]
         yield _answered(Question(NONSENSE, source.name, text), source.index)
 
 
-def _nonsense(words: Sequence[str], choice: random.Random) -> Iterator[str]:
-    for _ in range(MADE_UP // 3):
+def _nonsense(each: int, words: Sequence[str], choice: random.Random) -> Iterator[str]:
+    for _ in range(each):
         yield " ".join("".join(choice.choices(string.ascii_lowercase, k=6)) for _ in range(3))
         yield " ".join(choice.sample(LOREM, choice.randint(3, 7)))
         yield " ".join(choice.sample(words, choice.randint(3, 7)))

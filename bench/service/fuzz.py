@@ -70,7 +70,8 @@ def _fuzzed(role: str, examples: int, only: str) -> list[str]:
                     counts["generated"] += generated
                     counts["operations"] += 1
                     failed += [] if passed else [operation]
-        answered = Counter(re.findall(r'"status": (\d{3})', (db.parent / "serve.log").read_text("utf-8")))
+        (log,) = db.parent.glob("serve-*.log")
+        answered = Counter(re.findall(r'"status": (\d{3})', log.read_text("utf-8")))
     statuses = ", ".join(f"{count:,} times {status}" for status, count in sorted(answered.items()))
     print(f"{role}: {counts['operations']} operations, {counts['generated']:,} cases generated; answered {statuses}")
     print(f"{role}: failed: {', '.join(failed) or 'none'}", flush=True)

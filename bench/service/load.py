@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
-import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,19 +29,31 @@ LIMITS = httpx.Limits(keepalive_expiry=2.0)
 @contextmanager
 def serving(db: Path, *arguments: str) -> Iterator[str]:
     """The address of `rifflux serve` on an index, until the block ends."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "rifflux", "serve", "--db", str(db), "--port", str(port), *arguments]
-    with (db.parent / "serve.log").open("wb") as sink:
+    command = [sys.executable, "-m", "rifflux", "serve", "--db", str(db), "--port", "0", *arguments]
+    descriptor, name = tempfile.mkstemp(prefix="serve-", suffix=".log", dir=db.parent)
+    with open(descriptor, "wb") as sink:  # noqa: PTH123 (it is open already)
         process = subprocess.Popen(command, stdout=sink, stderr=sink)
-    url = f"http://127.0.0.1:{port}"
+    log = Path(name)
     try:
+        url = _address(log, process)
         _wait_for(url)
         yield url
     finally:
         process.terminate()
         process.wait(PATIENCE_S)
+
+
+def _address(log: Path, process: subprocess.Popen[bytes]) -> str:
+    """Wait until a service logs where it listens, on a port of the system's choice, and return that."""
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until and process.poll() is None:
+        for line in log.read_text().splitlines(keepends=True):
+            if line.startswith("{") and line.endswith("\n"):
+                event = json.loads(line)
+                if "addresses" in event:
+                    return str(event["addresses"][0])
+        time.sleep(0.02)
+    raise TimeoutError(log.read_text())
 
 
 def _wait_for(url: str) -> None:

@@ -1,6 +1,6 @@
 """Type questions into the page in a real browser, and time the results from the last key.
 
-    python -m bench page INDEX COLLECTION [--questions 100] [--key 90]
+    python -m bench page INDEX COLLECTION [--questions 100] [--warm-up 5] [--key 90]
 
 INDEX is an index with vectors; COLLECTION holds questions in BEIR's layout. A service of its own is started on it, and
 Chromium (`scripts/browser.sh`) pastes each question but its last two words, and types these a key at a time, with the
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 LIMIT_MS = 100.0
-#: Questions that are typed before times are taken.
-WARM_UP = 5
 #: Longer than a search takes.
 QUIET_MS = 800
 
@@ -73,11 +71,12 @@ def main() -> None:
     parser.add_argument("index", type=Path)
     parser.add_argument("collection", type=Path)
     parser.add_argument("--questions", type=int, default=100)
+    parser.add_argument("--warm-up", type=int, default=5, help="questions typed before times are taken")
     parser.add_argument("--key", type=float, default=90.0, help="milliseconds between keys")
     given = parser.parse_args()
     asked = [each.text for each in read_beir(given.collection).questions if len(each.text) <= 80]
     with serving(given.index, "--open", "--rate", "1000000") as url:
-        times = measured(url, asked[: WARM_UP + given.questions], given.key)[WARM_UP:]
+        times = measured(url, asked[: given.warm_up + given.questions], given.key)[given.warm_up :]
     p50, p95 = percentile(times, 0.5), percentile(times, 0.95)
     within = sum(each <= LIMIT_MS for each in times) / len(times)
     print(f"{len(times)} questions: p50 {p50:.0f} ms, p95 {p95:.0f} ms, slowest {max(times):.0f} ms; ", end="")

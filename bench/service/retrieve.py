@@ -1,10 +1,11 @@
 """Send POST /retrieve at a steady rate over a large index of works, and check its limits.
 
-    python -m bench retrieve INDEX COLLECTION [--qrels NAME...] [--rate 10] [--seconds 60] [--workers 1]
+    python -m bench retrieve INDEX COLLECTION [--qrels NAME...] [--rate 10] [--seconds 60] [--warm-up 10]
+        [--workers 1]
 
 INDEX is an index of works with vectors, such as `bench works --keep` leaves; COLLECTION holds questions in BEIR's
-layout. A service of its own is started; citations are followed and works scored as they are by default. After ten
-seconds of warming up it prints p50, p95 and p99 from when each request was due, the time of each stage as the service
+layout. A service of its own is started; citations are followed and works scored as they are by default. After
+warming up it prints p50, p95 and p99 from when each request was due, the time of each stage as the service
 tells it, and how many answers were degraded. Exit status 1, with the reasons, where p50 or p95 is over its limit, a
 request failed, or what was measured is not what shall be fast: more than 1 % of the answers were degraded, or fewer
 than 95 % followed citations or were scored (some questions find nothing that cites or is cited).
@@ -29,7 +30,6 @@ from rifflux.evaluate import read_beir
 P50_MS, P95_MS = 40.0, 60.0
 #: Shares of the answers: at most so many degraded, at least so many with citations followed and works scored.
 MOST_DEGRADED, LEAST_WHOLE = 0.01, 0.95
-WARM_UP_S = 10.0
 
 
 @dataclass
@@ -92,7 +92,7 @@ def main() -> None:
     questions = [each.text for name in arguments.qrels for each in read_beir(arguments.collection, name).questions]
     options = ("--open", "--rate", "1000000", "--workers", str(arguments.workers))
     with serving(arguments.index, *options) as url, httpx.Client(base_url=url, timeout=60) as client:
-        at_rate(Asking(client).requests(questions, int(arguments.rate * WARM_UP_S)), arguments.rate)
+        at_rate(Asking(client).requests(questions, int(arguments.rate * arguments.warm_up)), arguments.rate)
         asking = Asking(client)
         count = int(arguments.rate * arguments.seconds)
         answers = at_rate(asking.requests(questions[::-1], count), arguments.rate)
@@ -117,5 +117,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--qrels", nargs="+", default=["test"])
     parser.add_argument("--rate", type=float, default=10.0)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--warm-up", type=float, default=10.0, help="seconds before answers count")
     parser.add_argument("--workers", type=int, default=1)
     return parser.parse_args()
