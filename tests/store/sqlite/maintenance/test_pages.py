@@ -256,3 +256,13 @@ def test_a_row_that_is_not_of_its_table_is_damage(db: Path, column: str) -> None
 def test_what_sqlite_says_of_a_damaged_full_text_table_is_damage(message: str) -> None:
     with pytest.raises(DamagedIndex, match="is damaged"), translated("index.db"):
         raise apsw.SQLError(message)
+
+
+def test_a_repair_after_the_end_of_a_text_became_zeros_is_sound(db: Path) -> None:
+    page = pages_of(db, "document_text", "overflow")[-1]
+    data = bytearray(db.read_bytes())
+    data[(page - 1) * PAGE : page * PAGE] = bytes(PAGE)
+    db.write_bytes(data)
+    assert rifflux.diagnose(db)
+    rifflux.repair(db)
+    assert [each for each in rifflux.diagnose(db) if each.unreadable] == []

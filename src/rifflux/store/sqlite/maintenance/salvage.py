@@ -171,13 +171,19 @@ class _Found:
         return unknown
 
     def rows(self, name: str, *, whole: bool) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a table on intact pages, or those on damaged ones."""
+        """Yield the rows of a table on intact pages, or those on damaged ones.
+
+        What a page of zeros took from a text becomes spaces: at its end, it would be a page of zeros again.
+        """
         tree = self.trees[name]
         for number, owner in self.owned.items():
             if owner == name:
                 for row in self.pages.rows(number):
                     if row.whole == whole and tree.fits(row):
-                        yield tree.values(row)
+                        values = tree.values(row)
+                        if not whole:
+                            values = tuple(_without_zeros(value) for value in values)
+                        yield values
 
 
 def salvage(location: str) -> Salvaged:
@@ -207,6 +213,10 @@ def salvage(location: str) -> Salvaged:
         kept = exchange(path, new, "damaged")
         assert kept
         return Salvaged(kept, rows, again, uncertain, unknown)
+
+
+def _without_zeros(value: Any) -> Any:
+    return value.replace("\0", " ") if isinstance(value, str) else value
 
 
 def _found(pages: DatabasePages, target: apsw.Connection) -> tuple[_Found, int]:
