@@ -234,13 +234,14 @@ def test_an_export_that_does_not_fit_in_memory_has_checksums(
     assert [each for each in rifflux.diagnose(tmp_path / "part.db") if each.unreadable] == []
 
 
-@pytest.mark.parametrize("column", ["headings", "metadata", "title", "kind"])
+@pytest.mark.parametrize("column", ["headings", "metadata", "title", "kind", "language"])
 def test_a_row_that_is_not_of_its_table_is_damage(db: Path, column: str) -> None:
     table = "chunk" if column == "headings" else "document"
     with closing(apsw.Connection(str(db))) as connection:
         connection.execute(f"update {table} set {column} = x'00ff'")
     with rifflux.open(db, model="hash:64") as index:
-        for read in (lambda: index.search("marmot", mode="lexical"), lambda: index.chunks("d3")):
+        reads = [lambda: index.search("marmot", mode="lexical"), lambda: index.chunks("d3")]
+        for read in reads[:1] if column == "language" else reads:
             with pytest.raises(DamagedIndex, match="not of its table"):
                 read()
 

@@ -383,6 +383,8 @@ class SqliteCatalog(Catalog):
         found = [language for (language,) in self.view.rows(sql.LANGUAGES)]
         if not found or self.view.rows(sql.ANY_IN_DEFAULT):
             found.append("")
+        if not all(isinstance(language, str) for language in found):
+            raise self._damage(TypeError(_NO_TEXT))
         return tuple(sorted(set(found)))
 
 
