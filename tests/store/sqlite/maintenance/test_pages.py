@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -240,7 +241,7 @@ def test_a_row_that_is_not_of_its_table_is_damage(db: Path, column: str) -> None
     with closing(apsw.Connection(str(db))) as connection:
         connection.execute(f"update {table} set {column} = x'00ff'")
     with rifflux.open(db, model="hash:64") as index:
-        reads = [lambda: index.search("marmot", mode="lexical"), lambda: index.chunks("d3")]
+        reads: list[Callable[[], object]] = [lambda: index.search("marmot", mode="lexical"), lambda: index.chunks("d3")]
         for read in reads[:1] if column == "language" else reads:
             with pytest.raises(DamagedIndex, match="not of its table"):
                 read()
