@@ -144,8 +144,18 @@ class Writer:
 
     def _shares(self, collection: str, paths: Sequence[Path]) -> dict[str, list[Path]]:
         """Return the paths by the collection they go to; the empty name is this writer's collection."""
+        from rifflux.ingest.sync import sources
+
         shares: dict[str, list[Path]] = {}
-        homes = [] if collection else self._own_roots()
+        # The roots of the caller's own collections, first those of this one under the empty name.
+        homes: list[tuple[str, list[str]]] = []
+        if not collection:
+            store = self.view.session.store
+            here = self.view.store.owner
+            labels = {each.owner: each.label for each in self.view.rights.visible() if each.owned}
+            if labels.pop(here, None) is not None:
+                homes = [("", sources(store.of(here)))]
+                homes += [(label, sources(store.of(owner))) for owner, label in labels.items()]
         for path in paths:
             place = path.expanduser().resolve()
             label = next(
@@ -153,18 +163,6 @@ class Writer:
             )
             shares.setdefault(label, []).append(path)
         return shares
-
-    def _own_roots(self) -> list[tuple[str, list[str]]]:
-        """Return the roots of the caller's own collections by name, first those of this one under the empty name."""
-        from rifflux.ingest.sync import sources
-
-        labels = {each.owner: each.label for each in self.view.rights.visible() if each.owned}
-        here = self.view.store.owner
-        if here not in labels:
-            return []
-        store = self.view.session.store
-        others = [(label, sources(store.of(owner))) for owner, label in labels.items() if owner != here]
-        return [("", sources(store.of(here))), *others]
 
     def _into(self, collection: str, paths: Sequence[Path]) -> Writer:
         """Return the writer of a collection for some paths, creating the collection only if all paths exist."""
@@ -206,7 +204,8 @@ class Writer:
 
         start = time.perf_counter()
         if how.embed and self.view.store.semantic.model():
-            self._use_model()  # Another than the index has is refused before anything is stored.
+            # Another than the index has is refused before anything is stored.
+            self.view.again_if_switched(self._use_model)
         turns = Turns(self.view.store)
         remarks: list[Notice] = []
         if how.language or self.view.session.language:
@@ -488,10 +487,6 @@ class Writer:
 
     def _use_model(self, embedder: GuardedEmbedder | None = None) -> None:
         """Record the embedder as the index's model, without calling it. Raises `ModelMismatch` for another one."""
-
-        def use() -> None:
-            known = self.view.store.semantic.model()
-            info = info_of(embedder or self.view.embedder, known.dimension if known else None)
-            self.view.store.semantic.use_model(info)
-
-        self.view.again_if_switched(use)
+        known = self.view.store.semantic.model()
+        info = info_of(embedder or self.view.embedder, known.dimension if known else None)
+        self.view.store.semantic.use_model(info)

@@ -133,7 +133,11 @@ class Sentence:
 
     def _people(self) -> list[Mention]:
         """Return the names of people from left to right, without overlaps."""
-        keys = {form for token in self.tokens if self._may_name(token) for word in token.words for form in word.forms}
+        keys: set[str] = set()
+        for place, token in enumerate(self.tokens):
+            # A function word names somebody only where it has a capital inside the sentence.
+            if token.written.casefold() not in self.stop or (token.capital and place):
+                keys.update(form for word in token.words for form in word.forms)
         known = self.vocabulary.known(AUTHORS, {key for key in keys if len(key) > 1})
         if not known:
             return []
@@ -145,10 +149,6 @@ class Sentence:
                 self.used.update(range(mention.first, mention.last + 1))
                 found.append(mention)
         return found
-
-    def _may_name(self, token: NameToken) -> bool:
-        """Return True unless a word is a mere function word."""
-        return token.written.casefold() not in self.stop or (token.capital and token is not self.tokens[0])
 
     def _around(self, place: int) -> Iterator[tuple[int, int]]:
         """Yield the runs of tokens around one, longest first."""

@@ -318,11 +318,17 @@ def classify(
     # A single quoted word is mostly meant ironically or as a word; alone, it is the search term.
     quoted = [each for each in _QUOTED.findall(query.text) if len(terms[each]) > 1 or not rest.strip()]
     # Named results are anchors but also count as ordinary words: a theorem may be described without its name.
+    results: list[str] = []
+    codes: list[str] = []
+    finders = [labelled]
     if analyzer.mathematics == "notation":
         results = named_results(rest)
-    else:
-        results = []
-    codes, rest = _codes(rest, analyzer)
+        finders = [numbered_results, labelled]
+    for find in finders:
+        for written, code in list(find(rest)):
+            codes.append(code)
+            rest = rest.replace(written, " ")
+    codes = list(dict.fromkeys(codes))
     words = []
     searched = {*chain.from_iterable((*query.clauses, *query.required))}
     for written in rest.split():
@@ -365,16 +371,6 @@ def _spelled_code(query: Query, frequencies: Frequencies, is_phrase: Callable[[C
     code = " ".join(spelled)
     reason = f"{query.semantic_text!r} spells the identifier {code!r}"
     return Understanding(kind="identifier", specificity=1.0, identifiers=(code,), reasons=(reason,))
-
-
-def _codes(text: str, analyzer: Analyzer) -> tuple[list[str], str]:
-    """Return the distinct identifiers in a text, and the text without them."""
-    codes = []
-    for find in (numbered_results, labelled) if analyzer.mathematics == "notation" else (labelled,):
-        for written, code in list(find(text)):
-            codes.append(code)
-            text = text.replace(written, " ")
-    return list(dict.fromkeys(codes)), text
 
 
 def _rare(words: Sequence[str], terms: Mapping[str, Clause], frequencies: Frequencies, documents: int) -> list[str]:

@@ -87,36 +87,40 @@ class RetrievalContext:
     @property
     def profile(self) -> Profile:
         """Return the view's profile, extended by the stages of this retrieval."""
-        profile = self.view.profile
-        first = profile.stages[: profile.stages.index(FETCH) + 1]
-        return replace(profile, stages=(*first, *self._candidate_stages(), PAGE, *self._work_stages()))
-
-    def _candidate_stages(self) -> Iterator[Stage]:
-        """Complete the candidates: drop kinds, add works from citations, mark those that the question names."""
-        question = self.question
-        not_kinds = question.decision.intent.not_kinds
-        if not_kinds:
-            yield Stage(KIND, WithoutKinds(not_kinds))
-        milliseconds = self.settings.expansion_ms
-        in_time = self._time_limit("citations", milliseconds, NO_CITATIONS_FOLLOWED, "they were not followed")
-        yield Stage("citations", FollowCitations(self.view.store, question, self.visible, in_time))
-        first = question.first.hit.place if question.first else None
-        yield Stage("names", MarkNamed(question.text, first, self.visible), timed=False)
-
-    def _work_stages(self) -> Iterator[Stage]:
-        """Reduce candidates to works, and order them."""
         view = self.view
         question = self.question
-        in_time = self._time_limit(SCORED, self.settings.rerank_ms, NO_SCORES, "works stay in the merged order")
-        analyzer = view.profile.analyzer
-        score = WorkScore(view.store, question, analyzer, self.year, self.visible, self.filter.tags)
-        yield Stage("works", best_of_each)
-        yield Stage(RERANK, OrderByScore(score, in_time))
-        yield Stage("licenses", Licenses(view).disclosable, timed=False)
-        yield Stage("unmatched", NoteUnmatched(view.store, question, self.filter), timed=False)
-
-    def _time_limit(self, name: str, milliseconds: float, code: str, effect: str) -> TimeLimit:
-        return TimeLimit(self.view.session.workers, name, milliseconds, code, effect, self.settings.skip)
+        settings = self.settings
+        limit = partial(TimeLimit, workers=view.session.workers, skip=settings.skip)
+        profile = view.profile
+        stages: list[str | Stage] = [*profile.stages[: profile.stages.index(FETCH) + 1]]
+        # Complete the candidates: drop kinds, add works from citations, mark those that the question names.
+        if not_kinds := question.decision.intent.not_kinds:
+            stages.append(Stage(KIND, WithoutKinds(not_kinds)))
+        in_time = limit(
+            name="citations",
+            milliseconds=settings.expansion_ms,
+            code=NO_CITATIONS_FOLLOWED,
+            effect="they were not followed",
+        )
+        stages.append(Stage("citations", FollowCitations(view.store, question, self.visible, in_time)))
+        first = question.first.hit.place if question.first else None
+        stages.append(Stage("names", MarkNamed(question.text, first, self.visible), timed=False))
+        # Reduce them to works, and order these.
+        in_time = limit(
+            name=SCORED,
+            milliseconds=settings.rerank_ms,
+            code=NO_SCORES,
+            effect="works stay in the merged order",
+        )
+        score = WorkScore(view.store, question, profile.analyzer, self.year, self.visible, self.filter.tags)
+        stages += [
+            PAGE,
+            Stage("works", best_of_each),
+            Stage(RERANK, OrderByScore(score, in_time)),
+            Stage("licenses", Licenses(view).disclosable, timed=False),
+            Stage("unmatched", NoteUnmatched(view.store, question, self.filter), timed=False),
+        ]
+        return replace(profile, stages=tuple(stages))
 
 
 @dataclass(frozen=True, slots=True)

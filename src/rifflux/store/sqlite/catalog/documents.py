@@ -47,7 +47,20 @@ def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[P
         if each.file and each.file not in files:
             root, path = each.file
             files[each.file] = connection.execute(sql.FILE_ID, {"owner": owner, "root": root, "path": path}).get
-        row = (files[each.file], each.change.path, *_document_row(document))
+        time = _timestamp(document.created_at)
+        # The columns from `kind` on, in the order of the table.
+        row = (
+            files[each.file],
+            each.change.path,
+            document.kind,
+            document.title,
+            document.created_at,
+            document.updated_at,
+            _timestamp(document.updated_at) if time is None else time,
+            _as_json(dict(document.metadata)) if document.metadata else "{}",
+            document.license,
+            document.language,
+        )
         id = connection.execute(sql.DOCUMENT_ID, (owner, *name)).get
         if id is None:
             id = next(ids)
@@ -147,18 +160,3 @@ def _add_chunks(
             id = next(ids)
             rows.chunks.append((id, rows.owner, chunk.id, document, *row))
         rows.terms.append((id, *[terms.joined(field) for field in fields]))
-
-
-def _document_row(document: Document) -> _Row:
-    """Return the columns from `kind` on, in the order of the table."""
-    time = _timestamp(document.created_at)
-    return (
-        document.kind,
-        document.title,
-        document.created_at,
-        document.updated_at,
-        _timestamp(document.updated_at) if time is None else time,
-        _as_json(dict(document.metadata)) if document.metadata else "{}",
-        document.license,
-        document.language,
-    )
