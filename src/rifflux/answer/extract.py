@@ -37,8 +37,6 @@ WORST_FIT = 0.25
 COVERAGE = 0.23
 PLACE = 0.13
 VALUE = 0.05
-#: What a block is worth less for being code or an entry of a release: prose that says it is quoted instead.
-BEHIND_PROSE = 0.1
 #: What a heading says is said of what stands under it; by so much less.
 HEADED = 0.6
 #: What the words count that complete a follow-up.
@@ -52,7 +50,7 @@ MARGIN = 0.1
 ADDED = 0.2
 #: Blocks of an answer, and its characters beyond which no further block follows.
 MOST = 2
-LONGEST = 900
+LONGEST = 700
 #: The same of an answer that compares.
 MARGIN_COMPARED = 0.3
 MOST_COMPARED = 3
@@ -72,8 +70,6 @@ _MARK = re.compile(r"\s*\[\d+\]")
 _STOPS = re.compile(r"[?!.…]+(?=\s|\Z)")
 #: What parts the words of a file's name.
 _PARTING = re.compile(r"[-_]+")
-#: The heading of a release: its version and its date.
-_RELEASE = re.compile(r"\d+\.\d+.*\b(?:19|20)\d\d\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,8 +366,6 @@ def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: 
     for each in candidates:
         each.score += MEANING * each.meaning + FIT * (each.fit or 0.0) + WORST_FIT * (each.worst or 0.0)
         each.score += VALUE * any(character.isdigit() for character in each.block.text)
-        each.score -= BEHIND_PROSE * each.passage.is_code
-        each.score -= BEHIND_PROSE * bool(_RELEASE.search(each.heading_path))
     return tokens
 
 
