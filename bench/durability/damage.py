@@ -41,10 +41,10 @@ WORDS = (
     *("water", "bird", "nest", "tide", "shore", "moss", "rain", "œuvre", "Ελλάδα", "🦉"),
 )
 #: Tables whose rows are compared after a repair, with the columns that no repair changes: a chunk whose document was
-#: lost gets another public id.
+#: lost gets another public id, and the chunks of a document that lacks one are made again.
 STORED = {
     "document": "id, owner, namespace, key, title, created_at",
-    "chunk": "id, document, text",
+    "chunk": "document, text",
     "document_text": "document, text",
 }
 #: What follows from the rest, and may differ between two equal indexes.
