@@ -79,7 +79,7 @@ def _fuzzed(role: str, examples: int, only: str) -> list[str]:
 
 
 def _operations(url: str) -> list[str]:
-    paths = httpx.get(f"{url}/openapi.json").json()["paths"]
+    paths = httpx.get(f"{url}/openapi.json", timeout=PATIENCE_S).json()["paths"]
     return [f"{method.upper()} {path}" for path, known in paths.items() for method in METHODS if method in known]
 
 

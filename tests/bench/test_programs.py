@@ -289,7 +289,10 @@ def test_imports_are_measured_beside_uploads_and_searches(tmp_path: Path, monkey
 def test_an_endpoint_counts_what_it_does_not_answer() -> None:
     asked = {"input": ["one", "two", "one"]}
     meaning = Meaning(load_embedder("hash"))
-    with hanging.embedding_endpoint(meaning) as endpoint, httpx.Client(base_url=endpoint.url) as client:
+    with (
+        hanging.embedding_endpoint(meaning) as endpoint,
+        httpx.Client(base_url=endpoint.url, timeout=PATIENCE) as client,
+    ):
         one, two, again = (each["embedding"] for each in client.post("/embeddings", json=asked).json()["data"])
         assert one == again != two
         assert one == meaning(["one"])[0].tolist()

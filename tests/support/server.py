@@ -72,6 +72,8 @@ def serving(run: Any, *arguments: object, cold: bool = False) -> Iterator[Runnin
     log = run.folder / f"serve-{port}.log"
     with log.open("wb") as sink:
         words = ["serve", "--port", str(port), *(str(each) for each in arguments)]
+        if "--timeout" not in words:
+            words += ["--timeout", str(PATIENCE)]
         process: ForkedCommand | subprocess.Popen[bytes]
         if cold:
             command = [sys.executable, "-m", "rifflux", *words]

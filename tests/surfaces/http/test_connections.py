@@ -89,7 +89,8 @@ def test_small_answers_are_sent_at_once_on_every_connection(run: Any, tmp_path: 
     with serving(watched, "--db", "index.db", "--workers", workers, "--host", "localhost", cold=True) as service:
         addresses = service.awaited(lambda line: line["event"] == "starting")["addresses"]
         for _ in range(10):
-            assert [httpx.get(f"{each}/health").status_code for each in addresses] == [200] * len(addresses)
+            answers = [httpx.get(f"{each}/health", timeout=PATIENCE, verify=False) for each in addresses]
+            assert [each.status_code for each in answers] == [200] * len(addresses)
         connections = [line["at_once"] for line in service.lines if line["event"] == "connection"]
     assert len(connections) >= 10 * len(addresses)
     assert all(connections)

@@ -271,7 +271,8 @@ class TestImports:
 
 
 def test_every_body_is_described(service: Running) -> None:
-    told = httpx.get(f"{service.url}/openapi.json").json()
+    with service.client() as client:
+        told = client.get("/openapi.json").json()
     for method, path in (("post", "/documents"), ("put", "/documents/{document}")):
         content = told["paths"][path][method]["requestBody"]["content"]
         assert set(content) == {"application/json", "multipart/form-data"}

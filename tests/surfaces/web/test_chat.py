@@ -162,6 +162,7 @@ def test_a_chat_is_continued_renamed_exported_and_deleted(ann: Opened) -> None:
     ask(page, "and the heron?")
     expect(page.locator(".said.user")).to_have_count(2)
     expect(chats.get_by_text("2 answers").first).to_be_visible()
+    expect(page.get_by_role("button", name="Stop")).to_be_hidden()
     assert page.url == link
     with page.expect_download() as saved:
         chats.get_by_role("button", name="Export").click()

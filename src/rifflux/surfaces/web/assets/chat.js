@@ -16,7 +16,7 @@ export async function show(place, given, {signal}) {
   const send = h("button", {class: "main"}, "Ask"), stop = h("button", {type: "button", hidden: true}, "Stop");
   const others = h("section", {class: "stack screen", "aria-label": "Chats"});
   const wanted = given.get("chat") ?? "", loading = wanted && wanted !== talk.id ? read(wanted, signal) : null;
-  let under = null, listed = "";
+  let under = null, listed = "", lists = 0;
 
   async function ask(question, extract = by.value === "extract") {
     if (under) return;
@@ -66,8 +66,11 @@ export async function show(place, given, {signal}) {
 
   /* The chats that are recorded, the latest first, and what can be done with the one that is open. */
   async function list(limit = 10) {
+    const mine = ++lists;
     const {chats, next} = await get(at`chats?limit=${limit}`, signal);
     const open = talk.id && await get(at`chats/${talk.id}`, signal);
+    // A later list may have come before this one.
+    if (mine !== lists) return;
     talk.title = open?.title;
     // What stands as it was is not drawn again under somebody's pointer.
     const now = JSON.stringify([chats, next, open]);

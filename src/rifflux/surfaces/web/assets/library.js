@@ -54,7 +54,8 @@ export function sure(name, work, kind = "danger") {
     button.textContent = name;
     await work();
   }, kind);
-  button.addEventListener("blur", () => (button.textContent = name));
+  // It stays the active element where the whole window loses the focus, as to a download.
+  button.addEventListener("blur", () => document.activeElement === button || (button.textContent = name));
   return button;
 }
 
