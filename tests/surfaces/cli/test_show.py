@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -63,3 +64,36 @@ def test_a_file_name_stays_on_its_line(run: Any, tmp_path: Path, mark: str) -> N
     first = run("search", "walrus").stdout.splitlines()[0]
     assert mark not in first
     assert "name.md" in first
+
+
+@pytest.mark.parametrize("mark", ["\n", "\x1b[31m", "\x9b31m", "\u202e"])
+def test_no_command_prints_what_a_name_controls(run: Any, tmp_path: Path, mark: str) -> None:
+    notes = tmp_path / f"no{mark}tes"
+    notes.mkdir()
+    odd = notes / f"odd{mark}name.md"
+    odd.write_text("# Walrus\n\nThe walrus rests.\n")
+    os.utime(odd, (2**34, 2**34))  # a date that is reported
+    commands = (
+        ("index", notes),
+        ("index", notes, "--json"),
+        ("status",),
+        ("why", "walrus", odd),
+        ("get", f"odd{mark}names.md"),
+        ("remove", f"odd{mark}names.md"),
+        ("collections", "list"),
+        ("index", f"missing{mark}folder"),
+        ("restore", f"missing{mark}file"),
+        ("backup", tmp_path / f"cop{mark}y"),
+        ("restore", tmp_path / f"cop{mark}y", "--as", tmp_path / f"sec{mark}ond"),
+    )
+    for command in commands:
+        done = run(*command)
+        printed = done.stdout + done.stderr
+        if mark == "\n":
+            assert "no\ntes" not in printed, command
+            assert "odd\nname" not in printed, command
+            assert "missing\nf" not in printed, command
+            assert "cop\ny" not in printed, command
+            assert "sec\nond" not in printed, command
+        else:
+            assert mark not in printed, command

@@ -23,4 +23,4 @@ def backup(
         copied = index.admin.backup(file, force=force, progress=progress)
     told = f"copied to {copied.path} ({copied.bytes / 1e6:.1f} MB), in {copied.seconds:.1f} s"
     told += f"; the state to {copied.state}" if copied.state else ""
-    show.outcome(told, asdict(copied), as_json=here.json)
+    show.outcome(show.one_line(told), asdict(copied), as_json=here.json)

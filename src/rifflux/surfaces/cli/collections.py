@@ -36,7 +36,10 @@ def list_(here: WhoseCommonOptions) -> None:
     if here.json:
         show.print_json(found)
         return
-    rows = [{**each, "readers": _readers(each["readers"]), "roots": ", ".join(each["roots"])} for each in found]
+    rows = [
+        {**each, "readers": _readers(each["readers"]), "roots": show.one_line(", ".join(each["roots"]))}
+        for each in found
+    ]
     show.table(rows, _COLUMNS, nothing="none", as_json=False)
 
 

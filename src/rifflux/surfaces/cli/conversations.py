@@ -137,7 +137,7 @@ def show_(
         return
     console = show.console()
     told = [found.title or "untitled", found.project, "archived" * found.archived]
-    console.print(show.safe("  ".join(filter(None, told))), style="bold cyan")
+    console.print(show.one_line("  ".join(filter(None, told))), style="bold cyan")
     for message in messages:
         console.print(_turn("", message))
 
@@ -172,10 +172,10 @@ def _print_results(found: MessageResults, *, grouped: bool, explain: bool) -> No
     for rank, hit in enumerate(hits, 1):
         if not grouped or hit.message.conversation_id != title:
             title = hit.message.conversation_id
-            console.print(show.safe(f"{hit.title or 'untitled'}  {title}"), style="bold cyan")
+            console.print(show.one_line(f"{hit.title or 'untitled'}  {title}"), style="bold cyan")
         _print_hit(console, rank, hit)
         for line in explanation_lines(hit.hit.why) if explain else ():
-            console.print(f"     {line}", style="dim")
+            console.print(f"     {show.safe(line)}", style="dim")
         console.print()
     show.notes(found.trace, nothing=not found)
 

@@ -82,18 +82,18 @@ def _print_repaired(done: Repaired, *, as_json: bool) -> None:
         show.print_json({**_json(done.problems), "done": done.done, "kept": done.kept})
         return
     for line in done.done:
-        show.console().print(show.safe(line))
+        show.console().print(show.one_line(line))
     if done.kept:
-        show.console().print(f"the damaged file is kept as {show.safe(done.kept)}", style="yellow")
+        show.console().print(f"the damaged file is kept as {show.one_line(done.kept)}", style="yellow")
     _print(done.problems)
 
 
 def _print(problems: Sequence[Problem]) -> None:
     console = show.console()
     for problem in problems:
-        console.print(show.safe(problem.what), style="red")
+        console.print(show.one_line(problem.what), style="red")
         if problem.cure:
-            console.print(f"   {show.safe(cure_of(problem, CURES))}", style="red")
+            console.print(f"   {show.one_line(cure_of(problem, CURES))}", style="red")
     if not problems:
         console.print("the index is sound", style="green")
     console.print(f"searches compute by {show.safe(kernels.description)}")

@@ -56,7 +56,7 @@ def export(
         f"exported {', '.join(made.collections)} ({made.documents:,} documents) to {made.path} "
         f"({made.bytes / 1e6:.1f} MB), in {made.seconds:.1f} s"
     )
-    show.outcome(told, asdict(made), as_json=here.json)
+    show.outcome(show.one_line(told), asdict(made), as_json=here.json)
     for note in made.notes:
         show.note(note)
     if not here.json:

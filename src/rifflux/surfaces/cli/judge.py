@@ -20,4 +20,4 @@ def judge(request: JudgeRequest, here: CommonOptions) -> None:
         show.print_json(noun_json(event, chunk_id=event.chunk or None))
     else:
         told = f"recorded: {event.key} has grade {event.grade} for {event.query!r}"
-        show.console(error=True).print(show.safe(told))
+        show.console(error=True).print(show.one_line(told))

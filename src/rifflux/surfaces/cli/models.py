@@ -97,4 +97,4 @@ def fetch(
     from rifflux import fetch_model
 
     folder = fetch_model(name, force=force)
-    show.outcome(f"{name} is in {folder}", {"name": name, "folder": str(folder)}, as_json=as_json)
+    show.outcome(show.one_line(f"{name} is in {folder}"), {"name": name, "folder": str(folder)}, as_json=as_json)

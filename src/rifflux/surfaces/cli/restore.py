@@ -39,6 +39,6 @@ def restore(
     text = f"restored {restored.documents:,} documents to {restored.path}"
     if restored.kept:
         text += f"; what was there is kept as {restored.kept}"
-    show.outcome(text, asdict(restored), as_json=here.json)
+    show.outcome(show.one_line(text), asdict(restored), as_json=here.json)
     for problem in restored.problems:
         show.note(with_cure(problem, CURES))

@@ -63,7 +63,7 @@ def print_results(found: Results, analyzer: Analyzer, offset: int, *, explain: b
         for line in _indented(show.excerpt(hit.text, found.query, analyzer.of(hit.language), full=full)):
             show.hanging(console, line, MARGIN)
         for reason in explanation_lines(hit.why) if explain else ():
-            console.print(f"   {reason}", style="dim")
+            console.print(f"   {show.safe(reason)}", style="dim")
         console.print()
     show.notes(trace, nothing=not found)
     if explain:

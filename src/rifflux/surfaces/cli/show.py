@@ -38,6 +38,8 @@ _STAGES = {"read": "Reading files", "embed": "Embedding chunks", "copy": "Copyin
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Characters that end a line or change its direction, as a malicious name may.
 _LINE_BREAKERS = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
+# What `json.dumps` leaves of these: they are escaped as JSON can.
+_UNESCAPED = re.compile("[\\x7f-\\x9f\\u2028\\u2029\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
 _BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)*")
 
 
@@ -61,6 +63,7 @@ def console(*, error: bool = False) -> Console:
 def print_json(value: object, *, one_line: bool = False) -> None:
     """Print a value as JSON on standard output."""
     text = json.dumps(value, ensure_ascii=False, indent=None if one_line else 2, default=str)
+    text = _UNESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
     sys.stdout.flush()
 
@@ -85,7 +88,7 @@ def counted(count: int, what: str) -> str:
 
 def note(text: str, style: str = "yellow") -> None:
     """Print a note on standard error."""
-    console(error=True).print(f"note: {safe(text)}", style=style)
+    console(error=True).print(f"note: {one_line(text)}", style=style)
 
 
 def degraded(notices: Iterable[Notice]) -> None:
@@ -124,7 +127,7 @@ def failures(word: str, found: Sequence[Failure], style: str) -> None:
     """Print failed files or lines to standard error, each after the label."""
     errors = console(error=True)
     for failure in found[:MOST_LISTED]:
-        errors.print(f"{word}: {one_line(failure.path)}: {safe(with_cure(failure, CURES))}", style=style)
+        errors.print(f"{word}: {one_line(failure.path)}: {one_line(with_cure(failure, CURES))}", style=style)
     if len(found) > MOST_LISTED:
         errors.print(f"{word}: {len(found) - MOST_LISTED} more (--json lists all)", style=style)
 
@@ -145,7 +148,7 @@ def left_out(found: Sequence[LeftOut]) -> None:
             files = paths[0]
         else:
             files = f"{len(paths):,} files ({named(paths, MOST_NAMED)})"
-        errors.print(f"skipped: {one_line(files)}: {safe(reason)}", style="yellow")
+        errors.print(f"skipped: {one_line(files)}: {one_line(reason)}", style="yellow")
     if len(by_reason) > MOST_LISTED:
         errors.print(f"skipped: {len(by_reason) - MOST_LISTED} more reasons (--json lists all)", style="yellow")
 
@@ -204,8 +207,8 @@ def listed(
         console(error=True).print(nothing)
     out = console()
     for title, facts in entries:
-        out.print(safe(title), style="bold")
-        out.print(safe(f"    {facts}"), style="dim")
+        out.print(one_line(title), style="bold")
+        out.print(one_line(f"    {facts}"), style="dim")
 
 
 def named(names: Sequence[str], most: int, separator: str = ", ") -> str:

@@ -22,7 +22,7 @@ def status(here: WhoseCommonOptions) -> None:
     if here.json:
         show.print_json({**asdict(state), "collections": [*(collection_json(each) for each in state.collections)]})
         return
-    show.pairs(_rows(state))
+    show.pairs((name, show.one_line(value)) for name, value in _rows(state))
     show.failures("unreadable", state.unreadable_files, "yellow")
     show.degraded(state.degraded)
 

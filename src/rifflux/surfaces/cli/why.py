@@ -24,7 +24,7 @@ def why(request: WhyRequest, here: QuestionOptions) -> None:
         show.print_json(verdict_json(verdict))
         return
     console = show.console()
-    headline, *lines = (show.safe(each) for each in verdict_lines(verdict, lambda notice: with_cure(notice, CURES)))
+    headline, *lines = (show.one_line(each) for each in verdict_lines(verdict, lambda notice: with_cure(notice, CURES)))
     console.print(headline, style="bold green" if verdict.found else "bold yellow")
     for line in lines:
         console.print(line)
