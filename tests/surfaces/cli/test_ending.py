@@ -31,6 +31,23 @@ sys.argv = ["rifflux", *sys.argv[1:]]
 main.main()
 """
 
+#: Runs `rifflux status` as its script does, and gets a signal when it begins to load a module.
+LOADING = """
+import os, signal, sys
+from importlib.abc import MetaPathFinder
+module, number = sys.argv[1], int(sys.argv[2])
+for each in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(each, signal.SIG_DFL)
+class Ending(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == module:
+            os.kill(os.getpid(), number)
+sys.meta_path.insert(0, Ending())
+sys.argv = ["rifflux", "status"]
+from rifflux.surfaces.cli import main
+main()
+"""
+
 
 def begun(run: Any, *arguments: object, stuck: StuckAt | None = None) -> subprocess.Popen[str]:
     """Return a command that was just started in a process of its own."""
@@ -113,6 +130,25 @@ def test_a_signal_while_a_class_is_made_ends_without_a_traceback(
     )
     assert "Traceback" not in process.stderr
     assert process.returncode == status
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize("module", ["numpy", "rifflux.types", "typer"])
+def test_a_command_that_still_loads_its_modules_ends_with_a_sentence(
+    run: Any, module: str, number: signal.Signals
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING, module, str(int(number))],
+        cwd=run.folder,
+        env=run.environment,
+        text=True,
+        capture_output=True,
+        preexec_fn=run.hears_ctrl_c,
+        timeout=PATIENCE,
+    )
+    assert "Traceback" not in done.stderr
+    assert done.stderr.endswith("; what was done so far is kept\n")
+    assert done.returncode == 128 + number
 
 
 def test_waiting_for_a_model_can_be_ended_and_sources_are_quoted(run: Any) -> None:

@@ -10,10 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
-from rifflux import RiffluxError
-from rifflux.surfaces.cli.cures import CURES
-from rifflux.surfaces.shared.cures import with_cure
-
 #: 1 is "done with failures", so errors before anything was done are 2, like usage errors.
 UNUSABLE = 2
 #: Typer's exit status at Ctrl-C.
@@ -73,8 +69,6 @@ def main() -> None:
         _end_like_ctrl_c(received)
     try:
         _run()
-    except RiffluxError as error:
-        sys.exit(_complain(with_cure(error, CURES), UNUSABLE))
     except KeyboardInterrupt:  # before the application can catch it
         sys.exit(_interrupted(received))
     except SystemExit as end:
@@ -98,14 +92,23 @@ def _is_from_interrupt(error: BaseException | None) -> bool:
 
 
 def _run() -> None:
+    # Imported here because loading them takes long enough to be interrupted.
     with _without_signals():
+        from rifflux import RiffluxError
+        from rifflux.surfaces.cli.cures import CURES
+        from rifflux.surfaces.cli.show import one_line
+        from rifflux.surfaces.shared.cures import with_cure
+
         for command in needed(sys.argv[1:2]):
             import_module(f"rifflux.surfaces.cli.{command}")
         from rifflux.surfaces.cli.app import app
         from rifflux.surfaces.cli.failed_calls import deferred_failures
 
-    with deferred_failures(sys.argv[1:]):
-        app(prog_name="rifflux")
+    try:
+        with deferred_failures(sys.argv[1:]):
+            app(prog_name="rifflux")
+    except RiffluxError as error:
+        sys.exit(_complain(one_line(with_cure(error, CURES)), UNUSABLE))
 
 
 @contextmanager
@@ -161,6 +164,7 @@ def _status(end: SystemExit) -> int | str | None:
 
 def _interrupted(received: Sequence[int]) -> int:
     """Print what ended the command, Ctrl-C or a signal, and return its exit status."""
+    _ignore_signals()
     if not received:
         return _complain("interrupted; what was done so far is kept", INTERRUPTED)
     number = signal.Signals(received[0])
