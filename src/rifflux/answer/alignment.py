@@ -19,6 +19,7 @@ from rifflux.answer.amounts import number_in
 from rifflux.answer.contradiction import is_aside, is_negated, opposed
 from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder
 from rifflux.text.analyzer import Analyzer
+from rifflux.text.lexicon import word_lists
 from rifflux.types import Scores, Span, Vectors
 
 NOISE = 0.34
@@ -32,20 +33,11 @@ _WORD = re.compile(r"[^\W_]+(?:['’.,][^\W_]+)*")
 #: Where another speaker begins, or another sentence or half of one.
 _HARD = r"[;\n]|(?<!\b[A-Z])(?<!\b[A-Z][a-z])(?<!Mrs)[.?!](?=\s)|\s/\s|\s(?=\[)"
 #: What parts a sentence into what is said of different things, and what may only part words of a list.
-_CONJUNCTIONS = (
-    "and or but while whereas although though because since so if unless when until which who whom whose that rather"
-    " except instead aber sondern und oder weil wenn während mais et ou pero y o"
-)
-_SOFT = rf"[,:](?=[\s\"”])|[–—()]|\b(?=(?i:{'|'.join(_CONJUNCTIONS.split())})\b)"
+_JOINING = word_lists("claims")["conjunctions"]
+_SOFT = rf"[,:](?=[\s\"”])|[–—()]|\b(?=(?i:{'|'.join(sorted(_JOINING))})\b)"
 _CLAUSE = re.compile(rf"(?P<hard>{_HARD})|{_SOFT}")
 _RELATIVE = re.compile(r"\W*(?:who|which|that|whose|whom)\b", re.IGNORECASE)
-_REPORTING_WORDS = (
-    "say says said saying state states stated tell tells told note notes noted report reports reported write writes"
-    " wrote mention mentions mentioned explain explains explained describe describes described advise advises advised"
-    " warn warns warned caution cautions cautioned admit admits admitted add adds added remark remarks remarked"
-)
-_REPORTING = frozenset(_REPORTING_WORDS.split())
-_JOINING = frozenset(_CONJUNCTIONS.split())
+_REPORTING = word_lists("claims")["reporting"]
 _INSIDE = re.compile(r"[^\W_][ ]|, ")
 _SPEAKER = re.compile(r"\b[^\W\d_]+:(?=\s)")
 

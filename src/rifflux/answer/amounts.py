@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from rifflux.text.analyzer import fold
-from rifflux.text.lexicon import phrase_lists
+from rifflux.text.lexicon import phrase_lists, word_lists
 
 #: A value and what it is of; `` is a plain number, `clock` a time of the day in minutes.
 Reading = tuple[float, str]
@@ -33,11 +33,7 @@ _HALF_DAY = 720
 _HALF_HOUR = 30.0
 _QUARTER = 15.0
 #: Units that are other words as well, and count only behind a number.
-_AMBIGUOUS_WORDS = (
-    "s m g l v w b an second time foot feet pound watt degree volt quarter ton yard mw wh amp bit grad hr jour sec"
-    " ounce cent"
-)
-_AMBIGUOUS = frozenset(_AMBIGUOUS_WORDS.split())
+_AMBIGUOUS = word_lists("amounts")["ambiguous"]
 #: Units of these kinds stand before their number, too.
 _BEFORE = frozenset(("euros", "dollars", "sterling", "francs", "kroner"))
 
@@ -45,7 +41,7 @@ _BEFORE = frozenset(("euros", "dollars", "sterling", "francs", "kroner"))
 def _units() -> dict[str, Reading]:
     found: dict[str, Reading] = {}
     for kind, lines in phrase_lists("amounts").items():
-        if kind == "numbers":
+        if kind in ("numbers", "ambiguous"):
             continue
         for line in filter(None, lines):
             factor, *names = line.split()

@@ -27,6 +27,7 @@ ITEM = "item"
 CODE = "code"
 ROW = "row"
 TURN = "turn"
+REMARK = "remark"
 #: Characters of a block of several units, and of a paragraph that is quoted whole.
 LONGEST = 900
 LONGEST_PARAGRAPH = 600
@@ -41,17 +42,22 @@ GROWN = 400
 
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)\s*([\w+-]*)")
 _HASHES = re.compile(r"\s{0,3}#{1,6}\s+\S")
-_UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,})\s*\Z")
+#: What stands below a heading; reStructuredText has other characters than Markdown.
+_UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,}|([+~^\"'`#*.:_])\1+)\s*\Z")
 _BULLET = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+(?=\S)")
 _ENDS = re.compile(r"[.!?:;,…。！？][\"'”’»)\]*_`]*\s*\Z")
 _LEADS = re.compile(r"[:：][\"'”’»)\]*_`]*\s*\Z")
+#: A key with its value on one line.
+_VALUED = re.compile(r"\s*[^\W\d][^:：]*[:：]\s+\S")
+#: What leads to a block of code in reStructuredText, and what parts the name of a directive from its argument.
+_DOUBLE_COLON = re.compile(r"\s*::(?=\s|\Z)")
 _ASKS = re.compile(r"[?？][\"'”’»)\]*_`]*\s*\Z")
 _PROMPT = re.compile(r"\s*(?:\$|%|>>>|C:\\>)\s+\S")
 _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
 #: Lines that say nothing: rules, comments and tags alone, definitions of links, directives, pictures.
 _SILENT = re.compile(
-    r"\s*(?:(?:[-=_*]\s*){3,}|(?:<!--.*?-->|</?[a-zA-Z][^<>]*>|\s)+|\[[^\[\]]+\]:\s*\S+.*|\{\{.*\}\}|\{%.*%\}"
-    r"|:::.*|!\[[^\[\]]*\]\S*|\[![\w-]+\].*)?\s*"
+    r"\s*(?:(?:[-=_*]\s*){3,}|([+~^\"'`#.:])\1{2,}|(?:<!--.*?-->|</?[a-zA-Z][^<>]*>|\s)+"
+    r"|\[[^\[\]]+\]:\s*\S+.*|\{\{.*\}\}|\{%.*%\}|:::.*|!\[[^\[\]]*\]\S*|\[![\w-]+\].*)?\s*"
 )
 #: What a file says of itself before its text begins.
 _FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n|\n)+?---[ \t]*(?:\n|\Z)")
@@ -360,6 +366,7 @@ def _clean(text: str) -> str:
     text = _IMAGE.sub("", text)
     text = _PAGE_LINK.sub(r"\1", text)
     text = _ROLE.sub(r"\1\2", text)
+    text = _DOUBLE_COLON.sub(":", text)
     return _LINK.sub(r"\1", text).strip()
 
 
@@ -418,7 +425,7 @@ def _units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
             place = _behind_body(text, lines, place)
         elif directive := _DIRECTIVE.fullmatch(line):
             behind = _behind_body(text, lines, place)
-            yield from _directive_units(text, lines[place + 1 : behind], directive)
+            yield from _directive_units(text, lines[place:behind], directive)
             place = behind
         elif admonition := _ADMONITION.fullmatch(line):
             behind = _behind_body(text, lines, place)
@@ -434,12 +441,18 @@ def _units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
             last = place
             while last + 1 < len(lines) and not _parts(text[slice(*lines[last + 1])]):
                 last += 1
-            if last + 1 < len(lines) and last == place and _UNDERLINE.match(text[slice(*lines[last + 1])]):
+            if last + 1 < len(lines) and last == place and _is_underline(line, _of_line(text, lines[last + 1])):
                 yield Unit(HEADING, (start, end))
                 place += 2
                 continue
             yield from _paragraph_units(text, lines[place : last + 1])
             place = last + 1
+
+
+def _is_underline(title: str, line: str) -> bool:
+    """Return True if a line makes the one above it a heading; in reStructuredText it is at least as long as that."""
+    found = _UNDERLINE.match(line)
+    return bool(found and (not found[1] or len(line.strip()) >= len(title.strip())))
 
 
 def _behind_body(text: str, lines: Sequence[Span], place: int) -> int:
@@ -453,21 +466,26 @@ def _behind_body(text: str, lines: Sequence[Span], place: int) -> int:
 
 
 def _directive_units(text: str, lines: Sequence[Span], directive: re.Match[str]) -> Iterator[Unit]:
-    """Give the units of a directive with the lines of its body."""
+    """Give the units of a directive: its argument as the term that its body describes.
+
+    An argument that is no name, such as that of `versionadded`, begins a remark on what stands above.
+    """
     name = directive[1]
     if _BUILDING.fullmatch(name):
         return
-    body = [*dropwhile(lambda line: not _of_line(text, line) or _OPTION.fullmatch(_of_line(text, line)), lines)]
+    body = [*dropwhile(lambda line: not _of_line(text, line) or _OPTION.fullmatch(_of_line(text, line)), lines[1:])]
     while body and not _of_line(text, body[-1]):
         body.pop()
     if _LITERAL.fullmatch(name):
         if body:
             yield Unit(CODE, (body[0][0], body[-1][1]))
         return
-    if directive[2]:
-        end = lines[0][0] - 1 if lines else len(text)
-        start = text.rindex(directive[2] if directive[2][0].isalpha() else name, 0, end + 1)
-        yield Unit(TERM, (start, end))
+    start = lines[0][0]
+    if directive[2] and directive[2][0].isalpha():
+        yield Unit(TERM, (start + directive.start(2), start + directive.end(2)))
+    elif directive[2]:
+        yield Unit(REMARK, (start + directive.start(1), body[-1][1] if body else start + directive.end(2)))
+        return
     yield from _body_units(text, body)
 
 
@@ -521,6 +539,11 @@ def _is_code(lines: Sequence[str]) -> bool:
     return len(lines) > 1 and bool(inside) and not _ENDS.search(lines[-1])
 
 
+def _is_complete(written: str) -> bool:
+    """Return True for a text that describes itself: several lines, a sentence, or a key with its value."""
+    return "\n" in written or bool(_ENDS.search(written) or _VALUED.match(written))
+
+
 def _settled(text: str, found: Sequence[Unit]) -> list[Unit]:
     """Return the units with their kinds settled by their neighbours: a line that ends like no sentence is a term.
 
@@ -538,14 +561,14 @@ def _settled(text: str, found: Sequence[Unit]) -> list[Unit]:
             item = None
         if kind == CODE and item and _column(text, unit) <= _column(text, item) + OF_ITEM and _ENDS.search(written):
             kind = PROSE
-        if kind == PROSE and not item and "\n" not in written and not _ENDS.search(written):
+        if kind == PROSE and not item and not _is_complete(written):
             following = found[place + 1] if place + 1 < len(found) else None
             led = bool(settled) and settled[-1].kind == PROSE and bool(_LEADS.search(_of(text, settled[-1])))
             if following is None:
                 kind = CODE if led else PROSE
             elif led and _of(text, following)[:1].islower():
                 kind = CODE
-            elif following.kind not in (HEADING, CODE):
+            elif following.kind not in (HEADING, CODE, REMARK):
                 kind = TERM
         settled.append(Unit(kind, unit.span))
     return settled

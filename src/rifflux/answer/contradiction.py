@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rifflux.answer.amounts import is_unit
+from rifflux.text.lexicon import phrase_lists, word_lists
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NEGATION = re.compile(
@@ -38,103 +39,9 @@ _THAN = re.compile(
 )
 _TOKEN = re.compile(r"\w+")
 
-#: Words of opposite meaning. A claim with one side contradicts a sentence with the other side alone.
-_OPPOSITES = (
-    "more / less fewer",
-    "most / least fewest",
-    "maximum max maximal / minimum min minimal",
-    "higher highest high / lower lowest low",
-    "faster fastest fast quicker quick quickly / slower slowest slow slowly",
-    "larger largest large bigger biggest big / smaller smallest small",
-    "longer longest long / shorter shortest short",
-    "older oldest old / newer newest new younger",
-    "earlier earliest early / later latest late",
-    "better best good / worse worst bad",
-    "cheaper cheapest cheap / dearer expensive",
-    "easier easy / harder hard difficult",
-    "stronger strong strengthen strengthens strengthened / weaker weak weaken weakens weakened",
-    "hot hotter hottest warm warmer warmest / cold colder coldest cool cooler coolest",
-    "wet wetter wettest damp / dry drier driest",
-    "heavier heavy heaviest / lighter light lightest",
-    "wider wide widest broad / narrower narrow",
-    "taller tall tallest / shorter short shortest",
-    "harder hard / softer soft",
-    "upper top / lower bottom",
-    "before / after",
-    "above over / below under",
-    "increase increases increased increasing raise raises raised raising grow grows grew grown rise rises rose risen"
-    " rising climb climbs climbed lift lifts lifted up / decrease decreases decreased decreasing reduce reduces reduced"
-    " reducing lower lowers lowered shrink shrinks shrank fall falls fell fallen drop drops dropped sink sinks sank"
-    " decline declines declined down",
-    "enable enables enabled enabling / disable disables disabled disabling",
-    "allow allows allowed permit permits permitted / forbid forbids forbidden deny denies denied disallow disallowed"
-    " prohibit prohibits prohibited prevent prevents prevented",
-    "accept accepts accepted / reject rejects rejected refuse refuses refused",
-    "start starts started begin begins began / stop stops stopped end ends ended",
-    "open opens opened / close closes closed",
-    "add adds added / remove removes removed delete deletes deleted",
-    "include includes included / exclude excludes excluded omit omits omitted",
-    "first / last",
-    "next / last previous",
-    "always / never",
-    "true / false",
-    "on / off",
-    "in inside within / outside",
-    "public / private",
-    "required mandatory necessary / optional unnecessary",
-    "same identical / different",
-    "synchronous synchronously / asynchronous asynchronously",
-    "automatic automatically / manual manually",
-    "encrypted / unencrypted plaintext",
-    "safe secure / unsafe insecure",
-    "possible / impossible",
-    "known / unknown",
-    "valid / invalid",
-    "success succeed succeeds succeeded / failure fail fails failed",
-    "buy buys bought / sell sells sold",
-    "left / right",
-    "north / south",
-    "east / west",
-    "morning / evening",
-    "day daily / night nightly",
-    "read reads / write writes",
-    "input / output",
-    "client clients / server servers",
-    "ascending / descending",
-    "local / remote",
-    "temporary temporarily / permanent permanently",
-    "mehr / weniger",
-    "höchstens / mindestens",
-    "vor / nach",
-    "immer / nie",
-    "größer / kleiner",
-    "schneller / langsamer",
-    "plus / moins",
-    "avant / après",
-)
-#: Words that claim more than a sentence without one of their kind does.
-_STRONG = (
-    "always invariably constantly unfailingly immer toujours siempre",
-    "all unanimously every everything everyone each entire entirely completely full fully whole alle alles jede"
-    " jeder jedes tous toutes todo todos",
-    "only solely exclusively just merely nur seulement solo alone",
-    "must required requires mandatory muss müssen doit",
-    "guarantee guarantees guaranteed certainly definitely undoubtedly garantiert",
-    "exactly precisely genau exactement",
-    "instantly immediately promptly sofort immédiatement",
-    "forever permanently indefinitely",
-    "impossible unbreakable infallible perfect perfectly",
-    "unlimited infinite unbegrenzt",
-)
 #: A comparison in which a claim goes beyond its source: everything that is best or most of all.
 _SUPERLATIVE = re.compile(r"\b(?:best|worst|most|least|[a-z]{2,}(?:iest|gest|test|dest|west|nest|rest|lest|hest))\b")
-_LIKE_SUPERLATIVES = (
-    "test tests latest request rest interest forest west nest guest quest suggest contest protest harvest digest"
-    " southwest northwest honest modest arrest invest attest most least best"
-)
-_NO_SUPERLATIVE = frozenset(_LIKE_SUPERLATIVES.split())
-
-
+_NO_SUPERLATIVE = word_lists("claims")["no_superlatives"]
 _EACH = frozenset(("every", "each"))
 _EACH_NAMED = re.compile(r"\b(?:[Ee]very|[Ee]ach) (?=[A-Z])")
 _AT_ONCE = re.compile(r"\b(?:at once|(?:straight|right) away)\b")
@@ -147,7 +54,7 @@ _NO_EXCEPTION = re.compile(r"\b(?:no|nobody|none|nothing|never|any(?! time)|neit
 
 def _sides() -> dict[str, list[tuple[int, int]]]:
     found: dict[str, list[tuple[int, int]]] = {}
-    for number, pair in enumerate(_OPPOSITES):
+    for number, pair in enumerate(phrase_lists("claims")["opposites"]):
         for side, words in enumerate(pair.split(" / ")):
             for word in words.split():
                 found.setdefault(word, []).append((number, side))
@@ -155,7 +62,7 @@ def _sides() -> dict[str, list[tuple[int, int]]]:
 
 
 _SIDES = _sides()
-_STRENGTH = {word: number for number, words in enumerate(_STRONG) for word in words.split()}
+_STRENGTH = {word: kind for kind, words in enumerate(phrase_lists("claims")["strengths"]) for word in words.split()}
 
 
 @dataclass(frozen=True)
@@ -196,7 +103,7 @@ class Statement:
     def superlatives(self) -> frozenset[str]:
         """Return the words that put something above all others."""
         found = frozenset(_SUPERLATIVE.findall(self.text.casefold()))
-        return found - (_NO_SUPERLATIVE - {"best", "worst", "most", "least"})
+        return found - _NO_SUPERLATIVE
 
 
 def is_negated(text: str) -> bool:

@@ -19,6 +19,7 @@ from rifflux.evidence.pack import EvidenceItem
 from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder
 from rifflux.text.analyzer import Analyzer, fold
 from rifflux.text.identifiers import labelled
+from rifflux.text.lexicon import word_lists
 from rifflux.text.moments import dates_in, moments_in
 from rifflux.text.sentences import pieces
 from rifflux.text.turns import TurnLead
@@ -39,15 +40,7 @@ _URL = re.compile(r"(?:https?|ftp)://[^\s)>\]]+|www\.[^\s)>\]]+|\b[\w.+-]+@[\w-]
 _NAME = re.compile(r"(?<=[^\s.!?:;\"“(\[*_-]\s)[A-Z][^\W\d_]+")
 #: A name that a sentence begins with: another word follows it than one that follows an order or a link.
 _FIRST = re.compile(r"\W*([A-Z][^\W\d_]+)\s+(?!(?:the|an?|your|its?|all|each|both|for|if|to|that|this|and|or)\b)[a-z]")
-_LEADING_WORDS = (
-    "someone somebody anyone anybody everyone everybody nobody none neither either several part twelve half"
-    " rather"
-    "also additionally alternatively because both choose click create each enter every finally first for from"
-    " however if in instead it next note on only open or other otherwise pass people please press put run see select"
-    " set similarly some such take that then there therefore these they this those thus to type use users using what"
-    " when where while with yes you your"
-)
-_LEADING = frozenset(_LEADING_WORDS.split())
+_LEADING = word_lists("claims")["leading"]
 _SMALL = re.compile(r"\b[a-z]+\b")
 _SPACE = re.compile(r"\s+")
 

@@ -46,6 +46,21 @@ _DECLARES = (
 )
 _WORDS = r"(?:[\w<>,*&\[\]:.@()'#]+[ \t]+){0,6}?"
 _OPENS = r"\s*(?:<[^\n=]*>)?\s*\([^;]{0,400}?\)[^;=\n]{0,80}\{"
+_FUNCTION = r"(?:async\s+)?(?:function\b|class\b|\([^()\n]*\)\s*(?::[^=\n]+)?=>|[\w$]+\s*=>)"
+#: What stands before and behind a name on a line that defines it, and on one that begins with it.
+_DEFINING = tuple(
+    (re.compile(lead, re.IGNORECASE), re.compile(tail, re.IGNORECASE))
+    for lead, tail in (
+        (rf"[ \t]*{_WORDS}{_DECLARES}[ \t]+(?:\([^()\n]*\)[ \t]*|[\w.]+[.:])?", r"(?!\s*;)"),
+        (rf"[ \t]*{_WORDS}", _OPENS),
+        (r"[ \t]*(?:[\w$]+\.)+", rf"\s*=\s*(?:[\w$.]+\s*=\s*)*{_FUNCTION}"),
+        (r"[ \t]*", rf"\s*[:=]\s*{_FUNCTION}"),
+    )
+)
+_BEGINNING = (
+    re.compile(rf"(?![ \t]*[*/#])[ \t]*{_WORDS}(?:[\w$]+\.)*", re.IGNORECASE),
+    re.compile(r"[ \t]*(?:[(<{]|:(?!:)|=(?!=))"),
+)
 _NEVER = re.compile(
     r"[ \t]*(?:return|await|throw|raise|yield|new|delete|import|from|use|using|assert|else|case|if|while|impl)\b"
 )
@@ -304,44 +319,26 @@ def _names_in(query: Query) -> list[str]:
     return list(dict.fromkeys(filter(parts, [*whole, *named, *last])))
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
-    """The patterns of a name: its spelling, a line that defines it, and a line that begins with it."""
-
-    words: tuple[str, ...]
-    written: re.Pattern[str]
-    defining: re.Pattern[str]
-    beginning: re.Pattern[str]
-
-
 @lru_cache(maxsize=1 << 12)
-def _name(words: tuple[str, ...]) -> _Name:
-    """Return the patterns of a name of the given words, however they are joined."""
-    name = rf"[_$#]*{'_*'.join(re.escape(word) for word in words)}_*(?![\w$])"
-    function = r"(?:async\s+)?(?:function\b|class\b|\([^()\n]*\)\s*(?::[^=\n]+)?=>|[\w$]+\s*=>)"
-    defining = (
-        rf"[ \t]*(?:{_WORDS}{_DECLARES}[ \t]+(?:\([^()\n]*\)[ \t]*|[\w.]+[.:])?{name}(?!\s*;)"
-        rf"|{_WORDS}{name}{_OPENS}"
-        rf"|(?:[\w$]+\.)+{name}\s*=\s*(?:[\w$.]+\s*=\s*)*{function}"
-        rf"|{name}\s*[:=]\s*{function})"
-    )
-    beginning = rf"(?![ \t]*[*/#])[ \t]*{_WORDS}(?:[\w$]+\.)*{name}[ \t]*(?:[(<{{]|:(?!:)|=(?!=))"
-    patterns = (rf"(?<![^\W_]){name}", defining, beginning)
-    return _Name(words, *(re.compile(each, re.IGNORECASE) for each in patterns))
+def _written(words: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of a name of the given words, however they are joined."""
+    return re.compile(rf"(?<![^\W_])[_$#]*{'_*'.join(re.escape(word) for word in words)}_*(?![\w$])", re.IGNORECASE)
 
 
 def _defined(text: str, words: tuple[str, ...], *, under: bool) -> str:
-    """Return the name as spelled in its definition; `under` its heading, a line that begins with it suffices."""
-    name = _name(words)
-    seen = -1
-    for found in name.written.finditer(text):
-        start = text.rfind("\n", 0, found.start()) + 1
-        if start != seen and found.start() - start < _LONGEST_LEAD and not _NEVER.match(text, start):
+    """Return the name as spelled in its definition; `under` its heading, a line that begins with it suffices.
+
+    What stands around a name is matched apart from it: patterns that contain the name would be compiled for each one.
+    """
+    around = (*_DEFINING, _BEGINNING) if under else _DEFINING
+    for found in _written(words).finditer(text):
+        name, behind = found.span()
+        start = text.rfind("\n", 0, name) + 1
+        if name - start < _LONGEST_LEAD and not _NEVER.match(text, start):
             # A parameter list may span several lines.
-            end = found.end() + _LONGEST_TAIL
-            if name.defining.match(text, start, end) or (under and name.beginning.match(text, start, end)):
+            end = behind + _LONGEST_TAIL
+            if any(lead.fullmatch(text, start, name) and tail.match(text, behind, end) for lead, tail in around):
                 return found.group()
-        seen = start
     return ""
 
 
