@@ -117,7 +117,7 @@ def main() -> None:
             if not right and not (each.question.sort == NEAR and not each.answered):
                 print(f"{each.question.sort}, {each.question.source}: {each.question.text!r}: {each.answers[0].text!r}")
     if arguments.index:
-        _first_events(arguments.index, arguments.data)
+        _first_events(arguments.index, arguments.data, min(arguments.each, 15))
 
 
 def _arguments() -> argparse.Namespace:
@@ -231,9 +231,9 @@ def _share(values: Sequence[bool]) -> str:
     return f"{statistics.mean(values):.3f}" if values else ""
 
 
-def _first_events(path: Path, data: Path) -> None:
+def _first_events(path: Path, data: Path, each: int) -> None:
     """Print the time until the first event of an answer and until the whole of it, and where that goes."""
-    texts = [*some_questions(data, 15)]
+    texts = [*some_questions(data, each)]
     first: list[float] = []
     whole: list[float] = []
     stages: dict[str, list[float]] = {}

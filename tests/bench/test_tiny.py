@@ -88,9 +88,9 @@ ARGUMENTS: dict[str, str] = {
     "switch": "INDEX --questions 3",
     "fuzz": "--examples 1 --only /facets --role user",
     "page": "INDEX DATA/scifact --questions 2 --warm-up 0 --key 10",
-    "members": "--documents 60 --users 3 --questions 4 --keep TMP",
+    "members": "--documents 20 --users 2 --questions 2 --keep TMP",
     "users": "DATA --users 2 --messages 20 --questions 4 --keep TMP",
-    "workday": "--documents 60 --users 2 --messages 5 --seconds 1 --questions 20 --keep TMP",
+    "workday": "--documents 20 --users 2 --messages 2 --seconds 1 --questions 10 --keep TMP",
     "journeys": "",
 }
 
