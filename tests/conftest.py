@@ -26,6 +26,9 @@ from tests.support.scratch import use_memory  # noqa: E402
 use_memory()
 import tests.support.exploring  # noqa: E402, F401 - how property tests are run is settled before any is made
 from tests.support.commands import client, run_command  # noqa: E402
+from tests.support.patient import be_patient  # noqa: E402
+
+be_patient()
 
 
 @dataclass(frozen=True)

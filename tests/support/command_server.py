@@ -130,6 +130,9 @@ def _preload() -> None:
         import_module(f"rifflux.surfaces.cli.{command}")
     for module in LATE:
         import_module(module)
+    from tests.support.patient import be_patient
+
+    be_patient()
 
 
 def _handle(connection: socket.socket) -> None:

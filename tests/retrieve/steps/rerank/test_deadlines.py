@@ -20,4 +20,5 @@ def test_a_reranker_has_the_deadline_of_the_table(name: str) -> None:
 
 
 def test_works_are_scored_within_the_deadline_of_the_table() -> None:
-    assert RetrievalSettings().rerank_ms == DEADLINES_MS["works"]
+    # Tests have changed what a call without settings gets.
+    assert RetrievalSettings.__dataclass_fields__["rerank_ms"].default == DEADLINES_MS["works"]
