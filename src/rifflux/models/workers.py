@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -49,11 +49,13 @@ class Workers:
             raise Late(f"still busy with {busy} earlier requests")
         future: Future[T] = Future()
         threading.Thread(target=_run, args=(work, future, Patience(deadline, retries)), name=name, daemon=True).start()
-        wait([future], timeout=deadline - time.perf_counter())
-        if not future.done():
+        try:
+            return future.result(timeout=deadline - time.perf_counter())
+        except TimeoutError:
+            if future.done():  # the work's own error, or it ended just now
+                return future.result()
             self._abandon(name, future)
-            raise Late("it did not finish in time")
-        return future.result()
+            raise Late("it did not finish in time") from None
 
     def _abandon(self, name: str, future: Future[T]) -> None:
         self._count(name, 1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from rifflux.errors import RiffluxError
 from rifflux.retrieve.fuse.base import NO_FACTS, Fuse, IndexFacts
-from rifflux.retrieve.table import SCORE, Candidates, alone, joined, page, stacked
+from rifflux.retrieve.table import SCORE, Candidates, alone, page, placed, pool_of, stacked
 from rifflux.store import DEFAULT, CandidateRequest, CandidateResponse, FieldWeights
 from rifflux.types import Execution, Notice, Query, Ranking, Results, Trace
 
@@ -250,7 +250,8 @@ def gather(plan: Plan) -> Candidates:
 def fuse(plan: Plan, table: Candidates) -> Candidates:
     """Turn the rankings into candidates by fused score, or by a single channel's own score."""
     if plan.fuse:
-        return plan.fuse(joined(table.rankings, plan.execution.pool), plan.evidence)
+        rows = placed(pool_of(table.rankings, plan.execution.pool), table.rankings)
+        return plan.fuse(rows, plan.evidence)
     return alone(*next(iter(table.rankings.items())))
 
 

@@ -592,7 +592,7 @@ def stages_of(search: Search) -> tuple[Stage, ...]:
             for stage in _stages(search, name) if isinstance(name, str) else [name]:
                 # A step need not be repeated while nothing else changed the table.
                 if stage.step != done:
-                    stages.append(replace(stage, phase=phase))
+                    stages.append(Stage(stage.name, stage.step, stage.top, phase, stage.applies, stage.timed))
                 done = stage.step
     return tuple(stages)
 

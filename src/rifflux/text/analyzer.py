@@ -34,6 +34,8 @@ _TOKEN = re.compile(_WORD.format(w=r"\w"))
 #: Words written with or without a hyphen: e-mail and email, non-zero and nonzero have the joined form in common.
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+\Z")
 _PART = re.compile(r"[^\W_]+")
+#: Signs around a word that are never a part of its token.
+_AROUND = ".,;:!?()[]{}\"'"
 #: The words inside one name: camelCase, HTTPServer, version2Beta; beyond ASCII, over the shapes of its letters.
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _HUMP_SHAPE = re.compile(r"A+(?=Aa)|A?a+|A+|0+")
@@ -152,7 +154,16 @@ class Analyzer:
 
     @cached_property
     def _words(self) -> Memo[str, tuple[str, ...]]:
-        return Memo(lambda word: tuple(self.terms(word)))
+        known = self._terms
+        # Normalization changes no plain word, but for spelled mathematics.
+        may_skip = self.mathematics != "notation"
+
+        def terms(word: str) -> tuple[str, ...]:
+            if may_skip and word.isascii() and word.isalpha():
+                return known[word]
+            return tuple(self.terms(word))
+
+        return Memo(terms)
 
     @cached_property
     def _stem(self) -> Callable[[str], str]:
@@ -170,7 +181,14 @@ class Analyzer:
     @cached_property
     def _joined(self) -> Memo[str, str]:
         known = self._terms
-        return Memo(lambda word: " ".join(term for token in _tokens_of(word) for term in known[token]))
+
+        def joined(word: str) -> str:
+            token = word.strip(_AROUND)
+            if token.isalpha() and token.isascii():
+                return " ".join(known[token])
+            return " ".join([term for token in _tokens_of(word) for term in known[token]])
+
+        return Memo(joined)
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of `text` in order of appearance, with duplicates."""
@@ -201,6 +219,13 @@ class Analyzer:
         known = self._joined
         return " ".join([terms for word in self._plain(text).split() if (terms := known[word])])
 
+    def first_term(self, text: str) -> str:
+        """Return the first term of `text`, or an empty string if it has none."""
+        for word in self._plain(text).split():
+            if terms := self._joined[word]:
+                return terms.split(" ", 1)[0]
+        return ""
+
     def is_made_of(self, text: str, wanted: Collection[str]) -> bool:
         """Return True if these are the terms of `text`; most texts are another by their first word."""
         left = {*wanted}
@@ -226,8 +251,10 @@ class Analyzer:
         word = word.casefold()
         if word in self._stop:
             return ()
+        if word.isascii():
+            stem = self._stem(word)
         # English spells loan words with and without accents; in other languages the stemmer needs them.
-        if self.language == "english":
+        elif self.language == "english":
             stem = self._stem(fold(word))
         else:
             stem = fold(self._stem(word))

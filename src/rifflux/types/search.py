@@ -354,9 +354,11 @@ class Hit:
         )
 
     def retold(self, **changes: Any) -> Hit:
-        """Return a copy with other values, three times as fast as `dataclasses.replace`."""
-        values = dict(zip(Hit.__slots__, _VALUES(self), strict=True))
-        return Hit(**(values | changes))
+        """Return a copy with other values, much faster than `dataclasses.replace` does."""
+        values = [*_VALUES(self)]
+        for name, value in changes.items():
+            values[_PLACES[name]] = value
+        return Hit(*values)
 
     def because(self, stage: str) -> Why | None:
         """Return the last explanation that `stage` gave for this hit, or None."""
@@ -376,6 +378,7 @@ class Hit:
 
 
 _VALUES = attrgetter(*Hit.__slots__)
+_PLACES = {name: place for place, name in enumerate(Hit.__slots__)}
 
 
 def _line(text: str) -> str:

@@ -183,7 +183,7 @@ class IndexFacts:
         known = self.vectors(ids)
         rows = [row for row, id in enumerate(ids.tolist()) if id in known]
         if rows:
-            found[rows] = np.vecdot(np.stack([*known.values()]), vector / length)
+            found[rows] = np.vecdot(np.array([*known.values()]), vector / length)
         return found
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:

@@ -291,9 +291,14 @@ class Titles:
             weights[_key(atom)] = weights.get(_key(atom), 0.0) + self.weight(atom)
         enough = AGREEMENT * sum(weights.values()) - 1e-9
         wanted = frozenset(weights)
-        return [
-            name for name, title in self.read.items() if sum(weights[each] for each in title.keys & wanted) >= enough
-        ]
+        found = []
+        for name, title in self.read.items():
+            # Most titles share no word with the query.
+            if enough > 0 and wanted.isdisjoint(title.keys):
+                continue
+            if sum([weights[each] for each in title.keys & wanted]) >= enough:
+                found.append(name)
+        return found
 
     def _is_short(self, word: str) -> bool:
         """Return True if a title contains a word with the given prefix."""
@@ -311,16 +316,16 @@ class Titles:
     def _standing(self, question: Sequence[Atom]) -> Sequence[str]:
         """Return the titles mostly contained in the query in sequence, unless other titles contain that part too."""
         said = {*(_key(each) for each in question)}
-        labels = {atom.written for atom in question if atom.number is not None}
+        labels = tuple({atom.written for atom in question if atom.number is not None})
         names: dict[tuple[Atom, ...], list[str]] = {}
         for name, title in self.read.items():
             if not title:  # of signs alone
                 continue
             # The first atom of a contained title must occur in the query, and all of them in one without numbers.
             if labels:
-                begun = _key(title[0]) in said or any(title[0].written.startswith(label) for label in labels)
+                begun = _key(title[0]) in said or title[0].written.startswith(labels)
             else:
-                begun = title.keys <= said
+                begun = _key(title[0]) in said and title.keys <= said
             width = matching_width(title, question) if begun else 0
             if width and (width == len(title) or self.schemes[title.scheme] >= SCHEME):
                 names.setdefault(title[:width], []).append(name)

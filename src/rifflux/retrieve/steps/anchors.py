@@ -24,7 +24,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from itertools import chain
-from types import MappingProxyType
 
 import numpy as np
 
@@ -137,28 +136,38 @@ class Anchors:
         query = evidence.plan.query
         asked = atoms(with_codes_parted(query), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         wanted = {*chain(*query.clauses, *query.required)}
-        titles = defaultdict[str, list[int]](list)
-        headings = defaultdict[str, list[int]](list)
+        headings: dict[str, Title] = {}
+        titles: dict[str, Title] = {}
         whole: list[int] = []
-        languages: dict[str, str] = {}
         stands_for = query.languages.stands_for
         for id, each in names.items():
-            called = dict.fromkeys((each.title, *each.aliases))
+            analyzer = self.analyzer
             if each.language or stands_for:
-                analyzer = self.analyzer.beside(stands_for, each.language)
-            else:
-                analyzer = self.analyzer
-            for name in each.headings[-1:]:
-                headings[name].append(id)
-                languages.setdefault(name, each.language)
-            for name in called:
-                titles[name].append(id)
-                languages[name] = each.language
-                if wanted and analyzer.is_made_of(name, wanted) and whole[-1:] != [id]:
-                    whole.append(id)
+                analyzer = analyzer.beside(stands_for, each.language)
+            known: NamesRead | None = each.readings.get(STAGE)
+            if known is None or known.analyzer is not analyzer:
+                read = _titles(analyzer)
+                last = {name: read(name) for name in each.headings[-1:]}
+                called = {name: read(name) for name in (each.title, *each.aliases)}
+                starts = frozenset([analyzer.first_term(name) for name in called])
+                known = each.readings[STAGE] = NamesRead(analyzer, last, called, starts)
+            for name, title in known.headings.items():
+                headings.setdefault(name, title)
+            titles.update(known.titles)
+            if not known.starts.isdisjoint(wanted) and any(analyzer.is_made_of(name, wanted) for name in known.titles):
+                whole.append(id)
         rarity = {clause[0]: value for clause, value in evidence.weights.items() if len(clause) == 1}
-        found, is_question = self._named({**headings, **titles}, rarity, asked, query, titles, languages)
-        named = {name: (titles if name in titles else headings)[name] for name in found}
+        found, is_question = self._named({**headings, **titles}, rarity, asked, query, titles)
+        named: dict[str, list[int]] = {}
+        analyzers: dict[str, Analyzer] = {}
+        for name in found:
+            if name in titles:
+                bearers = [id for id, each in names.items() if name in each.readings[STAGE].titles]
+                analyzers[name] = names[bearers[-1]].readings[STAGE].analyzer
+            else:
+                bearers = [id for id, each in names.items() if name in each.readings[STAGE].headings]
+                analyzers[name] = names[bearers[0]].readings[STAGE].analyzer
+            named[name] = bearers
         if asked and not named and any(each.is_path for each in names.values()):
             named, is_question = self._by_key(names, rarity, query)
         if query.times:
@@ -172,7 +181,7 @@ class Anchors:
             if is_question:
                 by_name.append(evidence.strength(wanted, bearing))
             else:
-                analyzer = self.analyzer.beside(query.languages.stands_for, languages.get(name, ""))
+                analyzer = analyzers.get(name) or self.analyzer.beside(stands_for, "")
                 # Words of a name may occur in a sentence for other reasons; together with its number they hardly do.
                 sureness = 1.0 if any(map(str.isdecimal, name)) else AMID
                 by_name.append(evidence.strength(analyzer.of_word(name), bearing, sureness))
@@ -190,45 +199,37 @@ class Anchors:
         asked = atoms(_SUFFIX.sub("", query.semantic_text), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         words = tuple(atom.written for atom in asked if atom.written)
         called = {id: key_names(each.key) for id, each in names.items() if each.is_path}
+        analyzer = self.analyzer.beside(query.languages.stands_for, "")
         for part in (slice(1), slice(-1, None)):
             keys = defaultdict[str, list[int]](list)
+            read: dict[str, Title] = {}
             for id, every in called.items():
                 for name in every[part]:
                     # It must contain a word of the query: a number alone, such as a year, does not name a file.
-                    if any(atom.written and atom.written.startswith(words) for atom in _titles(self.analyzer)(name)):
+                    if name not in read:
+                        read[name] = _titles(analyzer)(name)
+                    if any(atom.written and atom.written.startswith(words) for atom in read[name]):
                         keys[name].append(id)
             if not keys:
                 continue
-            named, is_question = self._named(keys, rarity, asked, query)
+            named, is_question = self._named({name: read[name] for name in keys}, rarity, asked, query)
             if named:
                 return {name: keys[name] for name in named}, is_question
         return {}, False
 
     def _named(
         self,
-        names: Collection[str],
+        names: Mapping[str, Title],
         rarity: Mapping[str, float],
         atoms: Sequence[Atom],
         query: Query,
         wholes: Collection[str] = (),
-        languages: Mapping[str, str] = MappingProxyType({}),
     ) -> tuple[Collection[str], bool]:
         """Return the names contained in the query, and True if they are the whole query.
 
-        `wholes` are the names of documents rather than of their parts. `languages` are the languages of names that
-        differ from the index's.
+        `wholes` are the names of documents rather than of their parts.
         """
-        read = {}
-        stands_for = query.languages.stands_for
-        own = _titles(self.analyzer)
-        for name in sorted(names):
-            language = languages.get(name, "")
-            if language or stands_for:
-                found = _titles(self.analyzer.beside(stands_for, language))(name)
-            else:
-                found = own(name)
-            if found or not atoms:
-                read[name] = found
+        read = {name: title for name, title in names.items() if title or not atoms}
         near = defaultdict[str, list[str]](list)
         for variant, beside in zip(query.variants, query.beside, strict=False):
             if len(variant) == len(beside) == 1:
@@ -339,6 +340,16 @@ def is_of_another_time(times: Sequence[Moment], names: ChunkFacts) -> bool:
     """
     dates = [*dates_in(f"{names.key}\n{names.title}")]
     return bool(dates) and not any(moment.covers(since, until) for moment in times for since, until in dates)
+
+
+@dataclass(frozen=True, slots=True)
+class NamesRead:
+    """The names of a chunk as atoms, by an analyzer: its last heading and its titles, with the titles' first terms."""
+
+    analyzer: Analyzer
+    headings: Mapping[str, Title]
+    titles: Mapping[str, Title]
+    starts: frozenset[str]
 
 
 @lru_cache(maxsize=16)

@@ -19,6 +19,7 @@ from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.naming import LETTERS, letters_of
 from rifflux.retrieve.table import BEGINS, CREDITED, LEXICAL, OUTRIGHT, PLACE, RANK, SCORE, Candidates, declare
 from rifflux.store import ChunkFacts
+from rifflux.text.analyzer import fold
 from rifflux.types import Query, Scores
 
 STAGE = "beginning"
@@ -28,6 +29,8 @@ WHOLE = 2.0
 RECORD = declare("record", "number", "the number of the candidate's record, if its names were read")
 BY_WORDS = declare("by words", PLACE, "the record's rank by words alone, if it begins with the query")
 declare(f"{STAGE}/by words", PLACE, "the record's rank by words alone, which was restored")
+#: The name of what is derived from a chunk's facts: the first word or number of each of its names.
+FIRSTS = "firsts"
 #: The columns needed to preserve the ranks again.
 COLUMNS = (BEGINS, RECORD, BY_WORDS)
 
@@ -36,19 +39,24 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> C
     """Return the table with columns that mark prefix matches, or unchanged if there are none."""
     asked = {letters_of(text) for text in (query.phrasing.body or query.text, query.semantic_text)} - {""}
     first = {text.split(" ", 1)[0] for text in asked}
-    letters = {text[0] for text in first} | {"0"}
+    shortest = min([len(each) for each in asked], default=0)
     begins: dict[int, float] = {}
     for id, each in names.items():
-        for name in (each.title, each.key, *each.aliases):
-            # The first word or number of most names says that they do not begin so.
-            piece = LETTERS.search(name)
-            if piece is None:
+        called = (each.title, each.key, *each.aliases)
+        firsts = each.readings.get(FIRSTS)
+        if firsts is None:
+            firsts = set()
+            for name in called:
+                if piece := LETTERS.search(fold(name)):
+                    firsts.add(piece[0].lstrip("0") or "0")
+            each.readings[FIRSTS] = firsts
+        if firsts.isdisjoint(first):
+            continue
+        for name in called:
+            # Only letters that are not of ASCII may become several.
+            if name.isascii() and len(name) < shortest:
                 continue
-            if name.isascii():
-                may_begin = (piece[0].lower().lstrip("0") or "0") in first
-            else:
-                may_begin = piece[0][0].lower() in letters or not piece[0][0].isascii()
-            if may_begin and (how := _begins(letters_of(name), asked)):
+            if how := _begins(letters_of(name), asked):
                 begins[id] = max(how, begins.get(id, 0.0))
     if not begins:
         return table

@@ -112,17 +112,20 @@ def calibration_of(embedder: Embedder) -> Calibration | None:
 
 @dataclass(frozen=True, slots=True)
 class PassageTerms:
-    """The terms of a passage, separated by single spaces: of its title, of its headings, and all.
+    """The terms of a passage, read once for all that compares it with a query.
 
     `spelled` has spaces around each term and gaps between title, headings and text, so that adjacent terms are
-    neighbours in it. `said` are additional searchable phrases of the passage, `aliases` further names of its document.
+    neighbours in it. `said` are additional searchable phrases of the passage. `words` are the terms of `spelled` in
+    order and `bag` the same as a set; `naming` are those of title and headings, and `names` those of the title and of
+    each further name of the document.
     """
 
-    title: str
-    headings: str
     spelled: str
-    said: str = ""
-    aliases: tuple[str, ...] = ()
+    said: str
+    words: tuple[str, ...]
+    bag: frozenset[str]
+    naming: frozenset[str]
+    names: tuple[frozenset[str], ...]
 
 
 def terms_of(analyzer: Analyzer, hit: Hit) -> PassageTerms:
@@ -137,7 +140,7 @@ def terms_of(analyzer: Analyzer, hit: Hit) -> PassageTerms:
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def _terms_of(
     analyzer: Analyzer, title: str, headings: str, content: str, phrases: tuple[str, ...], aliases: tuple[str, ...]
 ) -> PassageTerms:
@@ -146,7 +149,10 @@ def _terms_of(
     headings = analyzer.joined(headings)
     spelled = f" {title} \n {headings} \n {analyzer.joined(content)} "
     more = "".join(f"\n {analyzer.joined(each)} " for each in phrases)
-    return PassageTerms(title, headings, spelled, more, tuple(analyzer.joined(aliase) for aliase in aliases))
+    words = tuple(spelled.split())
+    naming = frozenset([*title.split(), *headings.split()])
+    names = tuple([frozenset(each.split()) for each in (title, *(analyzer.joined(alias) for alias in aliases))])
+    return PassageTerms(spelled, more, words, frozenset(words), naming, names)
 
 
 @dataclass(frozen=True)
@@ -198,8 +204,7 @@ class Relevance:
         times = "".join(f" \n {self.analyzer.joined(each.words)} " for each in query.times)
         for hit, dated in zip(table.passages, (table[MOMENT] > 0).tolist(), strict=True):
             passage = terms_of(self.analyzer.beside(query.languages.stands_for, hit.language), hit)
-            names = (passage.title, *passage.aliases)
-            titled.append(bool(asked) and any(asked == frozenset(name.split()) for name in names))
+            titled.append(bool(asked) and asked in passage.names)
             # A clause matches where its terms are adjacent.
             texts.append(passage.spelled + passage.said + times * dated)
         if query.variants:

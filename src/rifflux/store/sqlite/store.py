@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rifflux.errors import Cure, OutOfScope
-from rifflux.store.catalog import Catalog
+from rifflux.store.catalog import Catalog, ChunkFacts
 from rifflux.store.lexical import Lexical
 from rifflux.store.local import LocalFiles
 from rifflux.store.mending import Analysis, Mended, Problem
@@ -42,6 +42,8 @@ from rifflux.types import Ids, Notice, Progress, Ranking, Vectors
 MOST_VECTORS = 256 << 20
 #: The maximum number of owners whose sample of vectors is cached.
 MOST_SAMPLES = 64
+#: The maximum number of views whose chunks' facts are cached.
+MOST_FACTS_VIEWS = 16
 #: The maximum number of cached term lists, by owner and first letter, while the tables answer.
 MOST_LETTERS = 64
 #: Seconds between checks for changes by other processes.
@@ -85,6 +87,7 @@ class Database:
     terms: GenerationCache[Mapping[str, int]] = field(default_factory=lambda: GenerationCache(MOST_LETTERS))
     matrices: GenerationCache[Matrix] = field(default_factory=lambda: GenerationCache(MOST_VECTORS))
     allowed: GenerationCache[Ids] = field(default_factory=lambda: GenerationCache(MOST_ALLOWED))
+    facts: GenerationCache[dict[int, ChunkFacts]] = field(default_factory=lambda: GenerationCache(MOST_FACTS_VIEWS))
     samples: GenerationCache[tuple[Ids, Vectors]] = field(default_factory=lambda: GenerationCache(MOST_SAMPLES))
 
     @classmethod
@@ -232,7 +235,7 @@ class SqliteStore(Store):
         self.database = database
         self._roles = roles or {}
         self.view = view = OwnerView(database.engine, owner, several)
-        self.catalog: Catalog = SqliteCatalog(view)
+        self.catalog: Catalog = SqliteCatalog(view, database.facts)
         self.lexical: Lexical = SqliteLexical(view, database.words, database.columns, database.allowed, database.terms)
         self.semantic: Semantic = SqliteSemantic(
             view, database.vectors, database.matrices, database.allowed, database.samples

@@ -111,9 +111,9 @@ class Features:
 class FeatureInput:
     """The query and its candidates, with terms computed once for all components.
 
-    `terms` are the query's terms in order, without excluded ones, and `idf` their rarity. `texts` are the terms of each
-    hit's title, breadcrumb and text in order, `bags` the same as sets. `terms_by_hit` adds further searchable terms: a
-    hit of a given time need not name it as the query does. `trust` are the weights of the first few hits as answers.
+    `terms` are the query's terms in order, without excluded ones, and `idf` their rarity. `terms_by_hit` are the terms
+    of each hit with further searchable ones: a hit of a given time need not name it as the query does. `trust` are the
+    weights of the first few hits as answers.
     """
 
     plan: Plan
@@ -122,8 +122,6 @@ class FeatureInput:
     terms: Sequence[str]
     idf: Mapping[str, float]
     passages: Sequence[PassageTerms]
-    texts: Sequence[Sequence[str]]
-    bags: Sequence[frozenset[str]]
     terms_by_hit: Sequence[frozenset[str]]
     trust: Scores
     now: float
@@ -138,11 +136,10 @@ def feature_input(
     analyzer = resources.analyzer
     stands_for = query.languages.stands_for
     passages = [terms_of(analyzer.beside(stands_for, hit.language), hit) for hit in table.passages]
-    texts = [each.spelled.split() for each in passages]
-    bags = [frozenset(each) for each in texts]
     times = {term for each in query.times for term in analyzer.terms(each.words)}
     terms_by_hit = []
-    for bag, passage, dated in zip(bags, passages, (table[MOMENT] > 0).tolist(), strict=True):
+    for passage, dated in zip(passages, (table[MOMENT] > 0).tolist(), strict=True):
+        bag = passage.bag
         if passage.said:
             bag = bag.union(passage.said.split())
         if dated:
@@ -155,8 +152,6 @@ def feature_input(
         terms=resources.terms(query),
         idf=resources.idf(plan),
         passages=passages,
-        texts=texts,
-        bags=bags,
         terms_by_hit=terms_by_hit,
         trust=trust(table[SCORE], BEST),
         now=now,
@@ -222,10 +217,7 @@ def phrase(inputs: FeatureInput) -> Scores:
 def title(inputs: FeatureInput) -> Scores:
     """Return the share of the terms of the title and headings that are in the query; zero without any."""
     wanted = set(inputs.terms)
-    shares: list[float] = []
-    for passage in inputs.passages:
-        terms = {*passage.title.split(), *passage.headings.split()}
-        shares.append(len(terms & wanted) / (len(terms) or 1))
+    shares = [len(each.naming & wanted) / (len(each.naming) or 1) for each in inputs.passages]
     return np.array(shares)
 
 
@@ -261,7 +253,7 @@ def centroid(inputs: FeatureInput) -> Scores:
     if not known:
         return np.zeros(len(ids))
     missing = np.zeros_like(next(iter(known.values())))
-    vectors = np.stack([known.get(id, missing) for id in ids])
+    vectors = np.array([known.get(id, missing) for id in ids])
     cosines = vectors @ vectors[: len(inputs.trust)].T
     weights = np.tile(inputs.trust, (len(vectors), 1))
     # No candidate is compared with itself.
@@ -272,8 +264,9 @@ def centroid(inputs: FeatureInput) -> Scores:
 
 def expansion(inputs: FeatureInput) -> Scores:
     """Return the min-max scaled share of the best other candidates' words that a hit contains."""
-    best = inputs.texts[: len(inputs.trust)]
-    return spread(words_of_the_best(best, inputs.bags, inputs.trust, frozenset(inputs.terms), WORDS))
+    best = [each.words for each in inputs.passages[: len(inputs.trust)]]
+    bags = [each.bag for each in inputs.passages]
+    return spread(words_of_the_best(best, bags, inputs.trust, frozenset(inputs.terms), WORDS))
 
 
 def freshness(inputs: FeatureInput) -> Scores:
@@ -342,43 +335,32 @@ def words_of_the_best(
     without the `known` terms; its likeliest `words` terms count, in alphabetical order on ties. Lavrenko and Croft,
     "Relevance-Based Language Models", SIGIR 2001.
     """
-    terms, shares = _shares(best, weights, known)
+    counts = [Counter(text) for text in best]
+    terms = sorted({*chain.from_iterable(counts)}.difference(known))
+    places = dict(zip(terms, count()))
+    shares = np.zeros((len(best), len(terms)))
     whole = np.zeros(len(terms))
-    for share in shares:
+    for share, weight, text, numbers in zip(shares, weights.tolist(), best, counts, strict=True):
+        rows = [places[term] for term in numbers if term in places]
+        share[rows] = [number for term, number in numbers.items() if term in places]
+        share *= weight / max(1, len(text))
         whole += share
     # A rounding residue of a term that only this text contains is not in the others.
     others = np.where(whole - shares > LEFT, whole - shares, 0.0)
-    models = [_likeliest(terms, values, words) for values in (*others, whole)]
+    # Candidates below the best use the model of all of them. Values that differ only by rounding are ties: otherwise
+    # the processor would decide.
+    models = np.concatenate([others, whole[None]])
+    order = np.argsort(-np.round(models, DECIMALS), axis=1, kind="stable")[:, :words]
+    values = np.take_along_axis(models, order, axis=1).tolist()
+    likeliest = []
+    for places_of, values_of in zip(order.tolist(), values, strict=True):
+        likeliest.append([(terms[place], value) for place, value in zip(places_of, values_of, strict=True)])
     found = []
     for place, bag in enumerate(bags):
-        # Candidates below the best use the model of all of them.
-        model = models[min(place, len(best))]
-        total = sum(model.values()) or 1.0
-        found.append(sum(value for term, value in model.items() if term in bag) / total)
+        model = likeliest[min(place, len(best))]
+        total = sum([value for _, value in model]) or 1.0
+        found.append(sum([value for term, value in model if term in bag]) / total)
     return np.array(found)
-
-
-def _shares(texts: Sequence[Sequence[str]], weights: Scores, known: Collection[str]) -> tuple[Sequence[str], Scores]:
-    """Return the model's terms in alphabetical order, and each text's share of it: its term frequencies."""
-    counts = [*(Counter(text) for text in texts)]
-    terms = sorted({*chain.from_iterable(counts)}.difference(known))
-    places = dict(zip(terms, count()))
-    shares = np.zeros((len(texts), len(terms)))
-    for share, weight, text, held in zip(shares, weights.tolist(), texts, counts, strict=True):
-        for term in known & held.keys():
-            del held[term]
-        share[[*(places[each] for each in held)]] = [*held.values()]
-        share *= weight / max(1, len(text))
-    return terms, shares
-
-
-def _likeliest(terms: Sequence[str], values: Scores, words: int) -> dict[str, float]:
-    """Return the terms of the greatest values, greatest first, in order on ties.
-
-    Values that differ only by rounding are ties: otherwise the processor would decide.
-    """
-    best = np.argsort(-np.round(values, DECIMALS), kind="stable")[:words]
-    return dict(zip((terms[each] for each in best.tolist()), values[best].tolist(), strict=True))
 
 
 def dump_weights(weights: Weights) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import repeat, starmap
 from typing import Any, TypeVar
 
@@ -26,6 +26,7 @@ from rifflux.store.catalog import (
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import put_documents
 from rifflux.store.sqlite.connection.connect import text_hash
+from rifflux.store.sqlite.connection.engine import GenerationCache
 from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.filters import where
 from rifflux.text.properties import searchable_properties
@@ -50,6 +51,8 @@ _decoded = json.JSONDecoder().raw_decode
 #: What decoding a row ends in that holds something else than its table does.
 MISREAD = (TypeError, ValueError, AttributeError)
 _NO_TEXT = "a column that holds text does not"
+#: The maximum number of chunks of a view whose facts are cached.
+MOST_FACTS = 1 << 14
 
 Value = TypeVar("Value")
 
@@ -59,10 +62,12 @@ class SqliteCatalog(Catalog):
     """Documents, files and links of a view. Every change is one transaction, or part of the enclosing one.
 
     In a view of several owners, returned namespaces name their owner (`of_owner`). A given namespace may omit it and
-    then means that of each owner; a document is that of the first owner who has one.
+    then means that of each owner; a document is that of the first owner who has one. `known` are the facts of chunks
+    that were read while nothing changed.
     """
 
     view: OwnerView
+    known: GenerationCache[dict[int, ChunkFacts]] = field(default_factory=GenerationCache)
 
     def put(self, namespace: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
         self.put_all([Placed(namespace, change, file)])
@@ -291,10 +296,17 @@ class SqliteCatalog(Catalog):
         return [root for (root,) in self.view.rows(sql.ROOTS)]
 
     def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
-        found = {}
-        for id, title, headings, key, is_path, namespace, kind, language, metadata, names in self._of_chunks(
-            sql.FACTS, ids
-        ):
+        wanted = ids.tolist()
+        with self.view.reading() as (connection, owners):
+            generation = self.view.generation(connection)
+        found = self.known.get(owners, generation)
+        if found is None or len(found) > MOST_FACTS:
+            found = self.known.put(owners, generation, {})
+        missing = [id for id in wanted if id not in found]
+        rows: list[Any] = []
+        if missing:
+            rows = self.view.rows(sql.FACTS, {"ids": json.dumps(missing)})
+        for id, title, headings, key, is_path, namespace, kind, language, metadata, names in rows:
             aliases: tuple[str, ...] = ()
             try:
                 if not (isinstance(title, str) and isinstance(kind, str)):
@@ -306,7 +318,7 @@ class SqliteCatalog(Catalog):
             except MISREAD as error:
                 raise self._damage(error) from error
             found[id] = ChunkFacts(title, path, aliases, key, bool(is_path), namespace, language, kind, identifiers)
-        return found
+        return {id: found[id] for id in wanted if id in found}
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
         rows = self._of_chunks(sql.CODE_OF, ids)
@@ -443,13 +455,7 @@ def _hit(row: Sequence[Any], names: Mapping[int, str], score: float = 0.0, why: 
         known = _decoded(metadata)[0]
     else:
         known = {}
-    origin = created, updated, known, license, namespace
-    hit = Hit(f"{uid:016x}", key, path, title, heading_path, position, text, (start, end), score, why, kind, *origin)
-    if language:
-        hit = replace(hit, language=language)
-    if page is not None:
-        hit = replace(hit, page=page)
+    place = f"{uid:016x}", key, path, title, heading_path, position, text, (start, end)
+    origin = kind, created, updated, known, license, namespace
     # An owner who was deleted meanwhile has no name.
-    if names:
-        return replace(hit, owner=names.get(owner))
-    return hit
+    return Hit(*place, score, why, *origin, page=page, owner=names.get(owner), language=language or "")

@@ -361,8 +361,15 @@ class VisibleWords:
             among = self.file.near(start, shortest, longest, like)
         else:
             among = self.file.terms(start, shortest, longest)
+        sees_all = self._is_hidden is None and self._base == len(self.file)
         for term, number in among:
-            if (like is None or like(term)) and (count := len(self._of_term(number).rows)):
+            if like is not None and not like(term):
+                continue
+            if sees_all:
+                count = int(self.file.starts[number + 1] - self.file.starts[number])
+            else:
+                count = len(self._of_term(number).rows)
+            if count:
                 counts[term] = count
         for term in self._fresh_terms(start):
             if shortest <= len(term) <= longest and (like is None or like(term)):

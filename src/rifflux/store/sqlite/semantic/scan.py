@@ -129,7 +129,8 @@ def _likely(
     if allowed is not None:
         counts += np.multiply(~allowed, beyond, dtype=np.uint16)
     for each in (EACH, 1) if len(counts) >= MANY else (1,):
-        histogram = each * np.bincount(counts[::each], minlength=beyond)[:beyond]
+        # Of all rows, none has a count above the highest; of some, others may.
+        histogram = each * np.bincount(counts[::each], minlength=(each > 1) * beyond)[:beyond]
         upto = np.cumsum(histogram)
         level = _level(upto, max(SAMPLE, 2 * limit))
         places = _between(counts, -1, level)
