@@ -183,7 +183,8 @@ class Searcher:
         limits = checked_filter(request.filter)
         searcher = self.scoped_to((*limits.collections, *collections_in(query)), request.boosts)
         options = searcher.options(mode, request.fusion, request.rerank, diversity, request.rerank_top)
-        options = replace(options, symbol=request.symbol)
+        if request.symbol:
+            options = replace(options, symbol=request.symbol)
         with searcher.store.memoized():
             parsed = searcher.parse(query, limits, deadline=deadline)
             results, _ = searcher.results(parsed, request.top_k, options, request.offset)
@@ -394,8 +395,9 @@ class Searcher:
         if is_lifted and "times" in profile.stages:
             from rifflux.text.moments import moments_in
 
-            query = replace(query, times=moments_in(query.phrasing.body or query.text))
-            parsed = replace(parsed, query=query)
+            if times := moments_in(query.phrasing.body or query.text):
+                query = replace(query, times=times)
+                parsed = replace(parsed, query=query)
             for each in query.times:
                 text = f"{each.words!r} is a time: documents of {each.span} count more"
                 notes.append(Notice("query.time", text, data={"words": each.words, "span": each.span}))

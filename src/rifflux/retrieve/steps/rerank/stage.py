@@ -116,7 +116,7 @@ class Rerank:
         if self.deadline_ms is not None:
             own = time.perf_counter() + self.deadline_ms / 1000
             deadline = own if deadline is None else min(own, deadline)
-        plan = replace(plan, execution=replace(plan.execution, deadline=deadline))
+            plan = replace(plan, execution=replace(plan.execution, deadline=deadline))
         name = self.scorer.name
         try:
             work = partial(self.scorer, plan, head)

@@ -1,0 +1,61 @@
+"""The facts of chunks are read once, and again when the content of the view changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rifflux.store.sqlite import SqliteStore
+from rifflux.testing import change
+
+IDS = np.array([1, 2], np.int64)
+
+
+def test_facts_are_read_once_while_nothing_changes() -> None:
+    store = SqliteStore.open(":memory:")
+    store.catalog.put("c", change("a", "one", "two", title="First", first_id=1))
+    found = store.catalog.facts(IDS)
+    found[1].readings["step"] = "read"
+    again = store.catalog.facts(IDS[::-1])
+    assert [*again] == [2, 1]
+    assert again[1] is found[1]
+    assert again[1].readings == {"step": "read"}
+
+
+@pytest.mark.parametrize("by_another", [False, True])
+def test_facts_are_those_of_the_content_as_it_is_now(tmp_path: Path, by_another: bool) -> None:
+    path = str(tmp_path / "index.db")
+    store = SqliteStore.open(path)
+    writer = SqliteStore.open(path) if by_another else store
+    writer.catalog.put("c", change("a", "one", "two", title="First", first_id=1))
+    assert store.catalog.facts(IDS)[1].title == "First"
+    writer.catalog.put("c", change("a", "one", "two", title="Second", first_id=1))
+    with store.memoized():
+        assert store.catalog.facts(IDS)[1].title == "Second"
+    writer.catalog.remove("c", ["a"])
+    assert store.catalog.facts(IDS) == {}
+
+
+def test_facts_belong_to_their_owner() -> None:
+    store = SqliteStore.open(":memory:")
+    store.of("ann").catalog.put("c", change("a", "one", title="Hers", first_id=1))
+    assert store.of("ann").catalog.facts(IDS)[1].title == "Hers"
+    assert store.catalog.facts(IDS) == {}
+    assert store.of("bob").catalog.facts(IDS) == {}
+
+
+def test_facts_within_a_transaction_are_those_it_wrote() -> None:
+    store = SqliteStore.open(":memory:")
+    store.catalog.put("c", change("a", "one", title="First", first_id=1))
+
+    def write_in_vain() -> None:
+        with store.transaction():
+            store.catalog.put("c", change("a", "one", title="Second", first_id=1))
+            assert store.catalog.facts(IDS)[1].title == "Second"
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_in_vain()
+    assert store.catalog.facts(IDS)[1].title == "First"
