@@ -1,6 +1,7 @@
 # make demo    install into .venv, index this repository's own documents, run three searches
 # make test    install what tests need, run them all in three processes
 # make quick   the same without those that take more than a second
+# make cluster run the tests of the engine for OpenSearch on a real node, which it installs (Java 17 or 21, Maven)
 # make fuzz    run the property tests with many random examples
 # make check   format, lint, types, import layers, structure; with --jobs 2 beside each other
 # make bench   list what can be measured; NAME=program ARGS='its arguments' runs one (see bench/README.md)
@@ -17,7 +18,7 @@ PROCESSES ?= 3
 # A process takes all tests of a file, which share what they set up, and files in the order of tests/conftest.py.
 SPREAD = --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo environment test quick fuzz check style types layers structure format bench docs release model clean
+.PHONY: demo environment test quick cluster fuzz check style types layers structure format bench docs release model clean
 .DELETE_ON_ERROR:
 
 # A Debian without python3-venv can make an environment, only not put pip in it; the outer pip installs into it then.
@@ -47,7 +48,10 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(SPREAD)
 
 quick: $(VENV)/.dev
-	$(BIN)/python -m pytest $(SPREAD) -m "not slow"
+	$(BIN)/python -m pytest $(SPREAD) -m "not slow and not cluster"
+
+cluster: $(VENV)/.dev
+	$(BIN)/python -m pytest -m cluster tests/cluster
 
 # What it finds is kept in .hypothesis and tried first the next time; as an @example of the test it is tried always.
 fuzz: $(VENV)/.dev

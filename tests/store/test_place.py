@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rifflux
-from rifflux.errors import InvalidArgument
+from rifflux.errors import InvalidArgument, UnusableIndex
 from rifflux.store import IndexPlace, open_store
 from rifflux.surfaces.shared.config import Settings
 
@@ -35,7 +35,13 @@ def test_paths_and_addresses_name_a_file(location: str | Path, name: str) -> Non
 @pytest.mark.parametrize(
     ("location", "cure"),
     [
-        ("opensearch://ann:secret@host/notes", "choose one of sqlite"),
+        ("opensearch://ann:secret@host/notes", "RIFFLUX_OPENSEARCH_PASSWORD"),
+        ("opensearch+https://ann:secret@host/notes", "RIFFLUX_OPENSEARCH_PASSWORD"),
+        ("opensearch://host", "HOST:PORT"),
+        ("opensearch://host/Notes", "lower-case"),
+        ("opensearch://host/_all", "lower-case"),
+        ("opensearch://host:port/notes", "is not a host"),
+        ("opensearch://host:99999/notes", "is not a host"),
         ("https://host/notes", "choose one of sqlite"),
         (Path("opensearch://ann:secret@host/notes"), "as text"),
         (Path("sqlite://notes.db"), "as text"),
@@ -55,5 +61,17 @@ def test_an_index_is_where_its_address_says(tmp_path: Path) -> None:
         index.add(rifflux.Document("a", "The heron stands in the river."))
     assert (tmp_path / "notes.db").is_file()
     assert Settings(db=f"sqlite://{tmp_path}/notes.db").index_path() == tmp_path / "notes.db"
-    with pytest.raises(InvalidArgument, match="sqlite"):
+    with pytest.raises(InvalidArgument, match="no file"):
         Settings(db="opensearch://host/notes").index_path()
+
+
+@pytest.mark.parametrize("options", [{"state": "state.db"}, {"neighbors": "hnsw"}])
+def test_what_only_a_file_has_is_refused_beside_an_address(options: dict[str, str]) -> None:
+    with pytest.raises(InvalidArgument, match="leave out the setting"):
+        rifflux.open("opensearch://127.0.0.1:1/notes", **options)  # type: ignore[arg-type]
+
+
+def test_a_cluster_that_is_not_there_is_named_with_the_cure() -> None:
+    pytest.importorskip("opensearchpy", reason="opensearch-py is not installed")
+    with pytest.raises(UnusableIndex, match="cannot be reached: check its hosts"):
+        rifflux.open("opensearch://127.0.0.1:1/notes")

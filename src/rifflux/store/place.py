@@ -11,7 +11,11 @@ from rifflux.errors import InvalidArgument
 __all__ = ["STORES", "IndexPlace"]
 
 #: Engine by URL scheme; a plain path is SQLite.
-STORES = {"sqlite": "rifflux.store.sqlite:SqliteStore"}
+STORES = {
+    "sqlite": "rifflux.store.sqlite:SqliteStore",
+    "opensearch": "rifflux.store.opensearch:OpenSearchStore",
+    "opensearch+https": "rifflux.store.opensearch:SecureOpenSearchStore",
+}
 #: A scheme has at least two letters: a single one is a drive.
 _ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+):(?P<slashes>/{0,2})(?P<name>.*)", re.DOTALL)
 
@@ -46,8 +50,13 @@ class IndexPlace:
         return cls(scheme, found["name"])
 
     @property
+    def is_file(self) -> bool:
+        """Return True if the index is a file of this machine."""
+        return self.scheme == "sqlite"
+
+    @property
     def path(self) -> Path:
         """Return the path of an index that is a file. Raises `InvalidArgument` for any other."""
-        if self.scheme != "sqlite":
+        if not self.is_file:
             raise InvalidArgument(f"{self.scheme}://… is no file: give the path of an index")
         return Path(self.name).expanduser()

@@ -250,7 +250,7 @@ class IndexOptions:
         from rifflux.service.registry import open_registry
 
         settings = self.settings()
-        return open_registry(settings.index_path(create=create), create=create, state=settings.state)
+        return open_registry(settings.location(create=create), create=create, state=settings.state)
 
 
 @dataclass(frozen=True)

@@ -71,11 +71,9 @@ def index(
     settings = here.settings(hidden=hidden, all_files=all_files, language=language)
     if exclude and not paths:
         raise InvalidArgument("say which folder to leave it out of: rifflux index PATH --exclude PATTERN")
-    if (
-        paths
-        and not any(path.expanduser().exists() for path in paths)
-        and not settings.index_path(create=True).exists()
-    ):
+    location = settings.location(create=True)
+    is_new = isinstance(location, Path) and not location.exists()
+    if paths and is_new and not any(path.expanduser().exists() for path in paths):
         # There is nothing to index or update: a misspelt path must not leave an empty index behind.
         raise NotFound(f"nothing at {paths[0]}: check the path's spelling")
     # Reference counting frees nearly everything that indexing allocates; frequent collections take a tenth of the run.

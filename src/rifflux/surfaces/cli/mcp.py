@@ -65,7 +65,7 @@ def mcp(
 
     settings = here.settings()
     serve(
-        settings.index_path(create=True),
+        settings.location(create=True),
         roots=root,
         finder=finder(settings),
         http=_address(http) if http else None,

@@ -108,7 +108,7 @@ def server(workspace: Workspace, *, user: str = "", callers: Callers | None = No
 
 
 def serve(
-    db: Path,
+    db: Path | str,
     *,
     roots: Sequence[Path] | None = None,
     http: tuple[str, int] | None = None,

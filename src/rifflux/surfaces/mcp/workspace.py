@@ -52,7 +52,7 @@ class Workspace:
 
     def __init__(
         self,
-        db: Path,
+        db: Path | str,
         *,
         roots: Sequence[Path],
         finder: Finder | None = None,
@@ -62,9 +62,10 @@ class Workspace:
         self._finder = finder or Finder()
         self._options = options
         self._rrf_k = rrf_k
-        self.db = db.expanduser().resolve()
+        #: The configured index: a file, or an address on a cluster.
+        self.db = db if isinstance(db, str) else db.expanduser().resolve()
         self.roots = tuple(root.expanduser().resolve() for root in roots)
-        self._open: dict[Path, OpenIndex] = {}
+        self._open: dict[Path | str, OpenIndex] = {}
         self._lock = threading.Lock()
         #: Runs of indexing.
         self.jobs = ToolJobs()
@@ -98,7 +99,7 @@ class Workspace:
                 known = self._open[path] = self._opened(path, create=create)
             return known
 
-    def _opened(self, path: Path, *, create: bool) -> OpenIndex:
+    def _opened(self, path: Path | str, *, create: bool) -> OpenIndex:
         own = path == self.db
         if not create and _identity(path) is None:
             if own:
@@ -111,9 +112,11 @@ class Workspace:
             options["model"] = None  # another index is opened with the model of its vectors
         return OpenIndex(rifflux.open(path, create=create, **options), _identity(path), self._rrf_k)
 
-    def _index_path(self, db_path: str | None) -> Path:
+    def _index_path(self, db_path: str | None) -> Path | str:
         if not db_path:
             return self.db
+        if "://" in db_path:
+            raise OutsideRoots("db_path is the path of a file: leave it out for the configured index")
         path = _real(db_path)
         if path != self.db and not self._holds(path):
             if self.roots:
@@ -180,8 +183,10 @@ def _real(path: str) -> Path:
         raise InvalidArgument(f"{path!r} cannot be a path ({error}): check its spelling") from error
 
 
-def _identity(path: Path) -> _Identity | None:
-    """Return the identity of the file at `path`, or None without one."""
+def _identity(path: Path | str) -> _Identity | None:
+    """Return the identity of the file at `path`, or None without one; an address has always the same."""
+    if isinstance(path, str):
+        return 0, 0
     try:
         status = path.stat()
     except OSError:

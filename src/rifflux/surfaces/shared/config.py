@@ -132,6 +132,15 @@ class Settings:
             return Path.cwd() / _INDEX
         raise NotFound("no index here or in a folder above", cure=Cure.ADD)
 
+    def location(self, *, create: bool = False) -> str | Path:
+        """Return the address of an index on a cluster, else `index_path`."""
+        if self.db:
+            from rifflux.store import IndexPlace  # slow, and not every command has an index
+
+            if not IndexPlace.of(self.db).is_file:
+                return self.db
+        return self.index_path(create=create)
+
     def redacted(self) -> JsonObject:
         """Return every setting and its value; secrets only say whether they are set."""
         values = {name: getattr(self, name) for name in _DEFAULTS}
@@ -353,7 +362,7 @@ def open_configured(settings: Settings, *, create: bool = False, profile: str = 
     """Open the index of the settings; a new one is created for `profile`."""
     import rifflux
 
-    return rifflux.open(settings.index_path(create=create), create=create, profile=profile, **opening(settings))
+    return rifflux.open(settings.location(create=create), create=create, profile=profile, **opening(settings))
 
 
 def finder(settings: Settings) -> Finder:

@@ -1,0 +1,505 @@
+"""The catalog on a cluster."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from rifflux.store.catalog import (
+    Catalog,
+    ChunkFacts,
+    CodePiece,
+    Credited,
+    DocumentChange,
+    Edge,
+    FileState,
+    Listed,
+    Placed,
+)
+from rifflux.store.opensearch.engine import ANYTHING, PAGE, Action, OwnedRows, row_id
+from rifflux.store.opensearch.filters import (
+    JSON,
+    SEPARATOR,
+    all_of,
+    any_of,
+    conditions,
+    keyword,
+    literal,
+    none_of,
+    terms,
+)
+from rifflux.store.opensearch.rows import (
+    OUTLINE,
+    chunk_id,
+    chunk_row,
+    document_id,
+    document_of,
+    document_row,
+    facts_of,
+    hit_of,
+    sort_time,
+)
+from rifflux.text.people import credits_of
+from rifflux.types import Document, Filter, Hit, Ids, Ranking, Tag, Why, of_owner, parted
+
+Place = tuple[str, str]
+
+#: The fields of a row that lead from document to document.
+_LINKED = ("place", "owner", "rest", "outline", "first")
+_HIT = ("uid", "owner", "facts", "passage")
+_WORKS = {"term": {"is_work": True}}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSearchCatalog(Catalog):
+    """The documents of a view."""
+
+    rows: OwnedRows
+
+    # Writing
+
+    def put(self, namespace: str, change: DocumentChange, file: Place | None = None) -> None:
+        self.put_all([Placed(namespace, change, file)])
+
+    def put_all(self, documents: Iterable[Placed]) -> None:
+        owner = self.rows.owner
+        placed = {(each.namespace, each.change.document.key): each for each in documents}
+        ids = {place: document_id(owner, *place) for place in placed}
+        former = self.rows.get([*ids.values()], ("chunks", "added", "records", "uses"))
+        hashes = {id: hash for row in former.values() for id, hash in row["chunks"]}
+        wanted = [chunk for each in placed.values() for chunk in each.change.chunks]
+        fresh = [each for each in wanted if each.chunk.id not in hashes]
+        vectors = self._known_vectors([each.hash for each in fresh])
+        actions: list[Action] = []
+        for place, each in placed.items():
+            known = former.get(ids[place], {})
+            number = known.get("added") or self.rows.engine.next_number()
+            for chunk in each.change.chunks:
+                row = chunk_row(owner, each, chunk)
+                id = chunk_id(owner, chunk.chunk.id)
+                if hashes.get(chunk.chunk.id) == chunk.hash:
+                    # What the row has besides these fields are its vectors.
+                    actions.append(("update", id, {"doc": row}))
+                else:
+                    actions.append(("index", id, {**row, **vectors.get(chunk.hash, {"embedded": []})}))
+            actions.append(("index", ids[place], document_row(each, number, known)))
+        left = hashes.keys() - {each.chunk.id for each in wanted}
+        actions += [("delete", chunk_id(owner, id), None) for id in sorted(left)]
+        actions.append(self.rows.change())
+        self.rows.write(actions, among=[keyword(*each.file) for each in placed.values() if each.file])
+
+    def _known_vectors(self, hashes: Sequence[int]) -> Mapping[int, JSON]:
+        """Return the vectors that the owner has of some texts, as fields of a row, by hash."""
+        if not hashes or not self.rows.state.models or not self.rows.cached("has vectors", self._has_vectors):
+            return {}
+        found: dict[int, JSON] = {}
+        for start in range(0, len(hashes), PAGE):
+            narrow = [terms("hash", hashes[start : start + PAGE]), {"exists": {"field": "embedded"}}]
+            for row in self.rows.scan("chunk", narrow, ("hash", "embedded", "vector_*")):
+                known = {name: value for name, value in row.items() if name.startswith("vector_")}
+                found[row["hash"]] = {"embedded": row["embedded"], **known}
+        return found
+
+    def _has_vectors(self) -> bool:
+        return self.rows.count("chunk", [{"exists": {"field": "embedded"}}]) > 0
+
+    def remove(self, namespace: str, keys: Sequence[str]) -> int:
+        owner = self.rows.owner
+        rows = self.rows.get([document_id(owner, namespace, key) for key in keys], ("chunks",))
+        return self._drop(rows.values())
+
+    def _drop(self, rows: Collection[Mapping[str, Any]], others: Sequence[Action] = ()) -> int:
+        """Carry out actions, delete documents with their chunks, and count a change."""
+        owner = self.rows.owner
+        actions = [*others]
+        for row in rows:
+            actions.append(("delete", row["_id"], None))
+            actions += [("delete", chunk_id(owner, id), None) for id, _ in row["chunks"]]
+        if actions:
+            self.rows.write([*actions, self.rows.change()])
+        return len(rows)
+
+    def _documents_in(self, files: Sequence[Place], narrow: Sequence[JSON] = ()) -> list[JSON]:
+        names = [keyword(*file) for file in files]
+        found: list[JSON] = []
+        for start in range(0, len(names), PAGE):
+            wanted = [terms("file", names[start : start + PAGE]), *narrow]
+            found += self.rows.scan("document", wanted, ("chunks",), among=names)
+        return found
+
+    def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
+        owner = self.rows.owner
+        row: JSON = {
+            "type": "file",
+            "root": keyword(root),
+            "path": keyword(state.path),
+            "state": {"root": root, **asdict(state)},
+        }
+        gone: list[JSON] = []
+        if keep is not None:
+            narrow = [none_of([terms("key", map(keyword, keep))])]
+            gone = self._documents_in([(root, state.path)], narrow)
+        return self._drop(gone, [("index", row_id(owner, "file", root, state.path), row)])
+
+    def remove_files(self, root: str, paths: Sequence[str]) -> int:
+        owner = self.rows.owner
+        known = {row_id(owner, "file", root, path): path for path in paths}
+        ids = [*self.rows.get([*known], ("path",))]
+        if not ids:
+            return 0
+        gone = self._documents_in([(root, known[id]) for id in ids])
+        return self._drop(gone, [("delete", id, None) for id in ids])
+
+    def keep_records(self, namespace: str, key: str, records: Mapping[str, str]) -> None:
+        fields = {"records": json.dumps(dict(sorted(records.items())))}
+        self.rows.write([("update", document_id(self.rows.owner, namespace, key), {"doc": fields})])
+
+    def note_uses(self, namespace: str, keys: Sequence[str], time: float) -> None:
+        source = (
+            "if (ctx._source.uses == null) { ctx._source.uses = [0, params.time] }"
+            "ctx._source.uses = [ctx._source.uses[0] + 1, Math.max((double) ctx._source.uses[1], params.time)]"
+        )
+        script = {"source": source, "params": {"time": float(time)}}
+        owner = self.rows.owner
+        self.rows.write([("update", document_id(owner, namespace, key), {"script": script}) for key in keys])
+
+    # Chunks
+
+    def _chunks(self, ids: Ids, fields: Sequence[str]) -> dict[int, JSON]:
+        """Return the rows of chunks by id, without missing ones."""
+        known: dict[int, JSON] = self.rows.cached(("chunks", *fields), dict)
+        if len(known) > 4 * PAGE:
+            known.clear()
+        wanted = sorted({*ids.tolist()})
+        found = {id: row for id in wanted if (row := known.get(id)) is not None}
+        missing = [id for id in wanted if id not in found]
+        bodies = []
+        for start in range(0, len(missing), PAGE):
+            some = [terms("uid", missing[start : start + PAGE])]
+            bodies.append(self.rows.body("chunk", some, size=PAGE, _source=fields))
+        for answer in self.rows.search_all(bodies):
+            for each in answer["hits"]["hits"]:
+                found[each["_source"]["uid"]] = each["_source"]
+        known.update(found)
+        return dict(sorted(found.items()))
+
+    def _owner_of(self, row: Mapping[str, Any]) -> str | None:
+        return row["owner"] if self.rows.several else None
+
+    def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
+        rows = self._chunks(ranking.ids, _HIT)
+        entries = zip(ranking.ids.tolist(), ranking.scores.tolist(), trails or [()] * len(ranking), strict=True)
+        return [hit_of(rows[id], self._owner_of(rows[id]), score, why) for id, score, why in entries if id in rows]
+
+    def chunks_of(self, namespace: str, key: str) -> list[Hit]:
+        places = self._ids_of([(namespace, key)])[namespace, key]
+        found = self.rows.scan("chunk", [terms("document", places)], _HIT, order=["position"])
+        hits = [hit_of(row, self._owner_of(row)) for row in found]
+        owners = sorted(hit.owner or "" for hit in hits)
+        return [hit for hit in hits if (hit.owner or "") == owners[0]]
+
+    def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
+        return {id: facts_of(row) for id, row in self._chunks(ids, _HIT).items()}
+
+    def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
+        found = {}
+        for id, row in self._chunks(ids, _HIT).items():
+            hit = hit_of(row, None)
+            if hit.kind == "code":
+                headings = tuple(json.loads(row["facts"])["headings"])
+                found[id] = CodePiece(hit.path, headings, hit.text, hit.chunk_index)
+        return found
+
+    def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
+        found = {}
+        for id, row in self._chunks(ids, _HIT).items():
+            tags = [Tag(*each) for each in json.loads(row["passage"])["tags"]]
+            if tags:
+                found[id] = sorted(tags)
+        return found
+
+    def passing(self, filter: Filter, ids: Ids) -> Ids:
+        found: list[int] = []
+        for start in range(0, len(ids), PAGE):
+            some = ids[start : start + PAGE].tolist()
+            body = self.rows.search("chunk", [terms("uid", some), *conditions(filter)], size=PAGE, _source=["uid"])
+            found += [each["_source"]["uid"] for each in body["hits"]["hits"]]
+        return np.array(sorted(found), np.int64)
+
+    # Documents
+
+    def _ids_of(self, places: Iterable[Place]) -> dict[Place, list[str]]:
+        """Return the ids that the document of each place may have: one of each owner, or of the owner it names."""
+        found = {}
+        for namespace, key in places:
+            name, owner = parted(namespace)
+            if self.rows.several and owner in self.rows.owners:
+                found[namespace, key] = [document_id(owner, name, key)]
+            else:
+                found[namespace, key] = [document_id(each, namespace, key) for each in self.rows.owners]
+        return found
+
+    def _at(self, places: Iterable[Place], fields: Sequence[str]) -> dict[Place, JSON]:
+        """Return the rows of documents by place, without missing ones; of several owners' the first owner's."""
+        ids = self._ids_of(places)
+        rows = self.rows.get([id for some in ids.values() for id in some], fields)
+        found = {place: [rows[id] for id in some if id in rows] for place, some in ids.items()}
+        return {place: some[0] for place, some in found.items() if some}
+
+    def document(self, namespace: str, key: str) -> Document | None:
+        return self.documents_at([(namespace, key)]).get((namespace, key))
+
+    def documents_at(self, places: Sequence[Place]) -> Mapping[Place, Document]:
+        found = self._at(places, ("outline", "text", "rest"))
+        return {place: document_of(row) for place, row in found.items()}
+
+    def texts(self, places: Collection[Place]) -> Mapping[Place, str]:
+        return {place: row["text"] for place, row in self._at(places, ("text",)).items()}
+
+    def records(self, namespace: str, key: str) -> Mapping[str, str]:
+        for row in self._at([(namespace, key)], ("records",)).values():
+            found: dict[str, str] = json.loads(row["records"])
+            return found
+        return {}
+
+    def uses(self, namespace: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
+        found = self._at([(namespace, key) for key in keys], ("uses",))
+        return {key: (int(row["uses"][0]), row["uses"][1]) for (_, key), row in found.items() if row["uses"]}
+
+    def _within(self, namespace: str) -> list[JSON]:
+        """Return the conditions for a namespace, which may name its owner."""
+        name, owner = parted(namespace)
+        if self.rows.several and owner in self.rows.owners:
+            return [terms("namespace", [keyword(name)]), {"term": {"owner": owner}}]
+        return [terms("namespace", [keyword(namespace)])]
+
+    def _named(self, row: Mapping[str, Any]) -> str:
+        return of_owner(row["place"][0], self._owner_of(row))
+
+    def documents(self, namespace: str, filter: Filter) -> list[Document]:
+        narrow = [*self._within(namespace), *conditions(filter)]
+        return [document_of(row) for row in self.rows.scan("document", narrow, ("outline", "text"), order=["key"])]
+
+    def in_order(
+        self, namespace: str, key: str | None = None, *, before: int = 0, after: int | None = None
+    ) -> list[Document]:
+        if key is not None:
+            return self._around([(namespace, key)], before, after).get((namespace, key), [])
+        narrow = self._within(namespace)
+        fields = ("outline", "text")
+        if not before:
+            return [document_of(row) for row in self.rows.scan("document", narrow, fields, order=["order", "added"])]
+        last: list[Any] = [{"order": "desc"}, {"added": "desc"}]
+        return [document_of(row) for row in self.rows.scan("document", narrow, fields, last, before)][::-1]
+
+    def around(self, places: Sequence[Place], number: int) -> Mapping[Place, Sequence[Document]]:
+        return self._around(places, number, number)
+
+    def _around(self, places: Sequence[Place], before: int, after: int | None) -> dict[Place, list[Document]]:
+        """Return documents with those around them, by place: their own in one request, the others' in another."""
+        own = self._at(places, ("outline", "text", "order", "added"))
+        bodies = []
+        most = PAGE if after is None else after
+        for (namespace, _), row in own.items():
+            for direction, size in (("desc", before), ("asc", most)):
+                order = [{"order": direction}, {"added": direction}]
+                position = [row["order"], row["added"]]
+                options: JSON = {"size": size, "sort": order, "search_after": position, "_source": ["outline", "text"]}
+                bodies.append(self.rows.body("document", self._within(namespace), **options))
+        answers = [[each["_source"] for each in one["hits"]["hits"]] for one in self.rows.search_all(bodies)]
+        found = {}
+        for number, (place, row) in enumerate(own.items()):
+            earlier, later = answers[2 * number : 2 * number + 2]
+            if after is None and len(later) == most:
+                every = [*self.rows.scan("document", self._within(place[0]), ("outline", "text"), ["order", "added"])]
+                keys = [json.loads(each["outline"])["key"] for each in every]
+                later = every[keys.index(place[1]) + 1 :]
+            found[place] = [document_of(each) for each in (*reversed(earlier), row, *later)]
+        return found
+
+    def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
+        narrow: list[JSON] = []
+        if words:
+            escaped = re.sub(r"([\\*?])", r"\\\1", words.casefold())
+            narrow = [{"wildcard": {"names": {"value": f"*{escaped}*"}}}]
+        found = self.rows.scan("document", narrow, ("place", "owner"), ["path", "namespace", "key"], limit)
+        return [(self._named(row), row["place"][1], row["place"][2]) for row in found]
+
+    def outlines(self, prefix: str) -> list[tuple[str, Document]]:
+        narrow: list[JSON] = []
+        if prefix:
+            narrow.append({"prefix": {"namespace": prefix}})
+        rows = self.rows.scan("document", narrow, OUTLINE, order=["namespace", "key", "owner"])
+        return [(self._named(row), document_of(row)) for row in rows]
+
+    def listed(self, after: Place, limit: int) -> list[Listed]:
+        order = ["namespace", "key", "owner"]
+        # No owner's name sorts after this one.
+        position = [keyword(after[0]), keyword(after[1]), "\U0010ffff"]
+        options: JSON = {"size": limit, "sort": order, "search_after": position, "_source": OUTLINE}
+        rows = [each["_source"] for each in self.rows.search("document", **options)["hits"]["hits"]]
+        return [Listed(self._named(row), row["place"][2], document_of(row), len(row["chunks"])) for row in rows]
+
+    def find_documents(self, key: str) -> list[Place]:
+        wanted = [terms("key", [keyword(key)]), terms("path", [keyword(key)])]
+        for place, char in enumerate(key):
+            if char == "/":
+                start = keyword(key[:place])
+                rest = [keyword(key[place + 1 :])]
+                wanted.append(all_of([terms("namespace", [start]), any_of([terms("key", rest), terms("path", rest)])]))
+        ends = [keyword(key[place + 1 :]) for place, char in enumerate(key) if char == "/"]
+        wanted.append(all_of([terms("namespace", [keyword(key)]), terms("path", ends)]))
+        found = self.rows.scan("document", [any_of(wanted)], ("place", "owner"))
+        return sorted((self._named(row), row["place"][1]) for row in found)
+
+    def namespaces(self) -> Mapping[str, int]:
+        return self.rows.cached("namespaces", lambda: self.rows.values("document", "namespace"))
+
+    def any_passes(self, filter: Filter) -> bool:
+        found = self.rows.search("document", conditions(filter), size=1, _source=False)
+        return bool(found["hits"]["hits"])
+
+    def identified(self, names: Sequence[str], most: int = -1) -> Mapping[str, list[Place]]:
+        if not names:
+            return {}
+        wanted = {keyword(name): name for name in names}
+        found: dict[str, list[Place]] = {}
+        for row in self.rows.scan("document", [terms("identifier", wanted)], ("place", "owner", "identifier")):
+            for name in {*row["identifier"]} & wanted.keys():
+                found.setdefault(wanted[name], []).append((self._named(row), row["place"][1]))
+        if most < 0:
+            most = max(map(len, found.values()), default=0)
+        return {name: sorted(found[name])[:most] for name in names if name in found and most}
+
+    def credited(self, role: str, keys: Collection[str]) -> list[Credited]:
+        found: Counter[tuple[str, str, str, str | None]] = Counter()
+        narrow = [_WORKS, terms("credit", (keyword(role, key) for key in keys))]
+        for row in self.rows.scan("document", narrow, ("place", "owner", "outline")):
+            document = document_of(row)
+            named = {each for each in credits_of(document.metadata) if each[0] == role and each[1] in keys}
+            found.update((key, name, self._named(row), document.license) for _, key, name in named)
+        return [Credited(*each, works) for each, works in sorted(found.items(), key=lambda each: repr(each[0]))]
+
+    def first_of(self, filter: Filter, limit: int) -> Ids:
+        order = [{"time": {"order": "desc", "missing": "_last"}}, "first"]
+        narrow = [*conditions(filter), {"exists": {"field": "first"}}]
+        rows = [*self.rows.scan("document", narrow, ("first", "time"), order, limit)]
+        rows.sort(key=lambda row: (sort_time(row["time"]), row["first"]))
+        return np.array([row["first"] for row in rows], np.int64)
+
+    # Links
+
+    def _homes(self, ids: Ids) -> dict[int, JSON]:
+        """Return the document's row of each chunk."""
+        chunks = self._chunks(ids, ("uid", "document"))
+        rows = self.rows.get([row["document"] for row in chunks.values()], _LINKED)
+        return {id: rows[row["document"]] for id, row in chunks.items() if row["document"] in rows}
+
+    def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
+        homes = self._homes(ids)
+        if incoming:
+            others = self._sources({row["_id"]: row for row in homes.values()}.values())
+        else:
+            keys = [keyword(key) for row in homes.values() for key, _, _ in json.loads(row["rest"])["links"]]
+            wanted = any_of([terms("identifier", keys), terms("key", keys)])
+            others = [*self.rows.scan("document", [wanted], _LINKED)]
+        found: dict[tuple[int, int, str], float] = {}
+        for id, row in homes.items():
+            for other in others:
+                source, target = (other, row) if incoming else (row, other)
+                if other["_id"] == row["_id"] or other["first"] is None:
+                    continue
+                for key, kind, confidence in json.loads(source["rest"])["links"]:
+                    if _leads(source, key, target):
+                        edge = (id, other["first"], kind)
+                        found[edge] = max(found.get(edge, 0.0), confidence)
+        return [Edge(*edge, confidence) for edge, confidence in sorted(found.items())]
+
+    def _sources(self, targets: Iterable[JSON]) -> list[JSON]:
+        """Return the rows of documents that may link to some documents."""
+        keys = {name for row in targets for name in (*_names(row), row["place"][1])}
+        if not keys:
+            return []
+        return [*self.rows.scan("document", [terms("link", map(keyword, keys))], _LINKED)]
+
+    def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
+        homes = self._homes(ids)
+        sources = self._sources({row["_id"]: row for row in homes.values()}.values())
+        found = {}
+        for id, row in homes.items():
+            count = 0
+            for other in sources:
+                links = json.loads(other["rest"])["links"]
+                leads = any(each == kind and _leads(other, key, row) for key, each, _ in links)
+                count += other["_id"] != row["_id"] and leads
+            if count:
+                found[id] = count
+        return found
+
+    # Files
+
+    def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
+        narrow = [terms("root", [keyword(root)])]
+        if below:
+            narrow.append(any_of([{"term": {"path": below}}, {"prefix": {"path": f"{below}/"}}]))
+        rows = self.rows.scan("file", narrow, ("state",), ["path"])
+        states = [_file_state(row)[1] for row in rows]
+        return {state.path: state for state in states}
+
+    def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
+        count = self.rows.count("file")
+        # The ids of rows are digests, so the first are a random sample.
+        return count, [_file_state(row) for row in self.rows.scan("file", fields=("state",), most=number)]
+
+    def roots(self) -> list[str]:
+        return sorted(self.rows.cached("roots", lambda: self.rows.values("file", "root")))
+
+    # Values
+
+    def values(self, field: str, limit: int) -> list[tuple[str | int | float | bool, int]]:
+        others = none_of([_WORKS])
+        if field == "kind":
+            known = self.rows.values("document", "kind", [others])
+            found: list[tuple[Any, int]] = [(kind, count) for kind, count in known.items() if kind]
+        else:
+            start = f"{field}{SEPARATOR}"
+            known = self.rows.values("document", "value", [others], include=literal(start) + ANYTHING)
+            found = [(json.loads(text.removeprefix(start)), count) for text, count in known.items()]
+        found.sort(key=lambda each: (-each[1], isinstance(each[0], str), each[0]))
+        return found[:limit]
+
+    def folders(self, limit: int) -> list[tuple[str, str, int]]:
+        known = self.rows.values("document", "folder", [none_of([_WORKS])])
+        found = []
+        for name, count in known.items():
+            namespace, _, folder = name.rpartition("/")
+            found.append((namespace, folder, count))
+        found.sort(key=lambda each: (-each[2], each[0], each[1]))
+        return found[:limit]
+
+    def languages(self) -> tuple[str, ...]:
+        known = self.rows.cached("languages", lambda: self.rows.values("document", "language"))
+        return tuple(sorted(known or {""}))
+
+
+def _names(row: Mapping[str, Any]) -> list[str]:
+    """Return the identifiers of a document's row."""
+    return [f"{scheme}:{value}" for scheme, value in json.loads(row["outline"])["identifiers"]]
+
+
+def _leads(source: Mapping[str, Any], key: str, target: Mapping[str, Any]) -> bool:
+    """Return True if a link's key is an identifier of a document, or its key in the link's own namespace."""
+    is_near = (source["owner"], source["place"][0]) == (target["owner"], target["place"][0])
+    return key in _names(target) or (is_near and key == target["place"][1])
+
+
+def _file_state(row: Mapping[str, Any]) -> tuple[str, FileState]:
+    """Return the root and the state of a file's row."""
+    state = dict(row["state"])
+    return state.pop("root"), FileState(**state)

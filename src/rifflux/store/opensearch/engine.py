@@ -1,0 +1,506 @@
+"""The connection to a cluster, and the one place where requests are made: each is bound to the owners of its rows."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from importlib import import_module
+from typing import Any, TypeVar
+
+from rifflux.errors import (
+    Busy,
+    Conflict,
+    DiskFull,
+    InvalidArgument,
+    MissingExtra,
+    NewerIndex,
+    NotAnIndex,
+    NotFound,
+    OutOfScope,
+    ReadOnlyIndex,
+    RiffluxError,
+    UnusableIndex,
+)
+from rifflux.store.opensearch.address import PASSWORD, USER, ClusterAddress
+from rifflux.store.opensearch.filters import JSON, all_of, terms
+from rifflux.store.opensearch.mapping import SCHEMA_VERSION, index_body, vector_property
+from rifflux.store.semantic import ModelInfo, State
+
+T = TypeVar("T")
+#: What to do with a row: `index`, `create`, `update` or `delete`, its id, and a body.
+Action = tuple[str, str, JSON | None]
+
+#: The owner of the rows that concern the whole index; no user or collection has this name.
+WORLD = "\x1c"
+#: Seconds that a request may take, that opening may take, and that another process's changes may stay unseen.
+REQUEST_SECONDS = 30.0
+OPEN_SECONDS = 5.0
+STATE_SECONDS = 1.0
+#: Rows of one page of a list, values of an aggregation, and actions of one bulk request.
+PAGE = 1_000
+MOST_VALUES = 65_000
+_BULK = 500
+#: Any rest of a term in a regular expression. Behind a plain beginning, OpenSearch 2.19 fails on `.*` if no term has
+#: that beginning.
+ANYTHING = ".{0,}"
+#: Owners whose statistics are cached.
+_CACHED = 256
+_RETRIES = 5
+
+
+def owner_key(owner: str) -> str:
+    """Return the beginning of the ids of an owner's rows, which is also their routing."""
+    return blake2b(owner.encode(), digest_size=10).hexdigest()
+
+
+def row_id(owner: str, type: str, *parts: str) -> str:
+    """Return the id of an owner's row."""
+    digest = blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+    return f"{owner_key(owner)}.{type}.{digest}"
+
+
+def vector_field(fingerprint: str) -> str:
+    """Return the field of the vectors of a model."""
+    return f"vector_{blake2b(fingerprint.encode(), digest_size=8).hexdigest()}"
+
+
+@dataclass(slots=True)
+class IndexState:
+    """The state of some owners' rows at one time: changes, settings, and the models of the index."""
+
+    changes: Mapping[str, int]
+    settings: Mapping[str, Mapping[str, str]]
+    models: Mapping[str, tuple[ModelInfo, State]]
+    known_until: float
+
+    def models_in(self, *states: State) -> list[ModelInfo]:
+        """Return the models in some states."""
+        return [model for model, state in self.models.values() if state in states]
+
+    @property
+    def active(self) -> ModelInfo | None:
+        """Return the model that is searched."""
+        return next(iter(self.models_in(State.ACTIVE)), None)
+
+
+@dataclass
+class ClusterIndex:
+    """The client of a cluster for one index.
+
+    What this process wrote is found by its next search: the index is refreshed before, if something was written.
+    """
+
+    address: ClusterAddress
+    client: Any
+    #: The number of requests so far.
+    requests: int = 0
+    unrefreshed: set[str] = field(default_factory=set)
+    states: dict[tuple[str, ...], IndexState] = field(default_factory=dict)
+    caches: dict[tuple[str, ...], tuple[object, dict[object, Any]]] = field(default_factory=dict)
+    recent: dict[str, tuple[float, Any]] = field(default_factory=dict)
+    _last: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def open(cls, address: ClusterAddress, *, create: bool) -> ClusterIndex:
+        """Connect to a cluster and find the index, or create it. Raises `UnusableIndex` and `InvalidArgument`."""
+        try:
+            opensearch = import_module("opensearchpy")
+        except ImportError:
+            raise MissingExtra("an index on a cluster needs opensearch-py: pip install 'rifflux[opensearch]'") from None
+        # The client logs each failed request; errors are raised here, and say what to do.
+        logging.getLogger("opensearch").setLevel(logging.ERROR)
+        client = opensearch.OpenSearch(
+            hosts=[{"host": host.strip("[]"), "port": port} for host, port in address.hosts],
+            http_auth=(address.user, address.password) if address.user else None,
+            use_ssl=address.is_secure,
+            verify_certs=True,
+            ca_certs=address.authorities or None,
+            timeout=REQUEST_SECONDS,
+            max_retries=2,
+            retry_on_timeout=False,
+            pool_maxsize=16,
+        )
+        engine = cls(address, client)
+        try:
+            engine._find(create=create)
+        except BaseException:
+            client.close()
+            raise
+        return engine
+
+    def _find(self, *, create: bool) -> None:
+        indices = self.client.indices
+        quick = {"request_timeout": OPEN_SECONDS}
+        found = self.call(indices.get_mapping, index=self.address.name, params=quick, missing={})
+        if not found:
+            if not create:
+                raise NotFound(f"there is no index {self.address}: index something into it first")
+            nodes = self.call(self.client.cat.plugins, params={"format": "json", "h": "component", **quick})
+            if not any(each["component"] == "opensearch-knn" for each in nodes):
+                raise UnusableIndex(f"the cluster of {self.address} lacks the plugin opensearch-knn: install it there")
+            try:
+                self.call(indices.create, index=self.address.name, body=index_body(shards=1, replicas=1))
+            except Conflict:
+                self._find(create=False)
+            return
+        if len(found) != 1:
+            raise NotAnIndex(f"{self.address} names several indices: give the name of one")
+        (mapping,) = found.values()
+        schema = mapping["mappings"].get("_meta", {}).get("rifflux", {}).get("schema")
+        if schema is None:
+            raise NotAnIndex(f"{self.address} is an index of something else: give another name")
+        if schema > SCHEMA_VERSION:
+            raise NewerIndex(f"{self.address} was made by a newer version of Rifflux: upgrade it here")
+        if schema < SCHEMA_VERSION:
+            raise UnusableIndex(
+                f"{self.address} has the mapping of an earlier version: index it anew under another name"
+            )
+
+    def call(self, request: Callable[..., Any], *, missing: Any = None, **arguments: Any) -> Any:
+        """Make a request; return `missing`, if it is given, for what is not there. Raises `RiffluxError`."""
+        self.requests += 1
+        errors = import_module("opensearchpy.exceptions")
+        try:
+            return request(**arguments)
+        except errors.NotFoundError as error:
+            if missing is not None:
+                return missing
+            raise self._error(error) from None
+        except errors.OpenSearchException as error:
+            raise self._error(error) from None
+
+    def _error(self, error: Any) -> RiffluxError:
+        """Return an error of the client as one of ours, without what a server may have repeated of a request."""
+        kind = type(error).__name__
+        status = getattr(error, "status_code", None)
+        place = self.address
+        if kind == "SSLError":
+            return UnusableIndex(
+                f"the certificate of {place} was refused: check the host's name, or set RIFFLUX_OPENSEARCH_CA"
+            )
+        if kind == "ConnectionTimeout":
+            return Busy(f"{place} did not answer in time: try again, or look at the cluster's load")
+        if status == "N/A" or kind == "ConnectionError":
+            return UnusableIndex(f"{place} cannot be reached: check its hosts and ports, and that the cluster runs")
+        if status == 401:
+            return UnusableIndex(f"{place} refused the user or the password: set {USER} and {PASSWORD}")
+        if status == 403:
+            return self._forbidden(str(error.error))
+        if status == 404:
+            return UnusableIndex(f"{place} is not there any more: index it anew")
+        if status == 409 or "already_exists" in str(error.error):
+            return Conflict(f"{place} was changed by somebody else meanwhile: try again")
+        if status in (429, 503, 504):
+            return Busy(f"{place} is overloaded or not complete ({status}): try again, or look at the cluster's health")
+        if status == 400 and "invalid_index_name" in str(error.error):
+            return InvalidArgument(f"OpenSearch refused the name {place.name!r}: give another one")
+        return UnusableIndex(f"{place} refused a request ({status}, {error.error})")
+
+    def _forbidden(self, reason: str) -> RiffluxError:
+        if "cluster_block" in reason:
+            return DiskFull(f"{self.address} takes no writes while its disk is nearly full: make room on the cluster")
+        return ReadOnlyIndex(f"the user may not do this in {self.address}: give that user the right, or take another")
+
+    def refresh(self, among: Iterable[str] | None = None) -> None:
+        """Make what this process wrote visible to searches; with `among`, only if some of these rows were written."""
+        if not self.unrefreshed or (among is not None and self.unrefreshed.isdisjoint(among)):
+            return
+        with self._lock:
+            written = frozenset(self.unrefreshed)
+            self.call(self.client.indices.refresh, index=self.address.name)
+            self.unrefreshed -= written
+
+    def next_number(self) -> int:
+        """Return a number that grows: microseconds since 1970, each once in this process."""
+        with self._lock:
+            self._last = max(self._last + 1, time.time_ns() // 1_000)
+            return self._last
+
+    def state(self, owners: tuple[str, ...]) -> IndexState:
+        """Return the state of some owners, at most a second old, or newer than the last write of this process."""
+        known = self.states.get(owners)
+        if known and time.monotonic() < known.known_until:
+            return known
+        until = time.monotonic() + STATE_SECONDS
+        names = [*dict.fromkeys((*owners, ""))]
+        docs: list[JSON] = [{"_id": row_id(name, "owner"), "routing": owner_key(name)} for name in names]
+        docs.append({"_id": row_id(WORLD, "models"), "routing": owner_key(WORLD)})
+        found = self.call(self.client.mget, index=self.address.name, body={"docs": docs})["docs"]
+        *rows, world = [each.get("_source") or {} for each in found]
+        models = {}
+        for fingerprint, each in world.get("models", {}).items():
+            models[fingerprint] = (ModelInfo(**each["model"]), State(each["state"]))
+        by_name = dict(zip(names, rows, strict=True))
+        state = IndexState(
+            {name: by_name[name].get("changes", 0) for name in owners},
+            {name: row.get("settings", {}) for name, row in by_name.items()},
+            models,
+            until,
+        )
+        if len(self.states) > _CACHED:
+            self.states.clear()
+        self.states[owners] = state
+        return state
+
+    def cache(self, owners: tuple[str, ...]) -> dict[object, Any]:
+        """Return what was computed of the current contents of some owners."""
+        state = self.state(owners)
+        version = (*state.changes.values(), repr(state.models))
+        known = self.caches.get(owners)
+        if known and known[0] == version:
+            return known[1]
+        if len(self.caches) > _CACHED:
+            self.caches.clear()
+        fresh: dict[object, Any] = {}
+        self.caches[owners] = version, fresh
+        # Another process may have made the change, whose rows are there and not yet searched.
+        self.unrefreshed.add("")
+        return fresh
+
+    def cached(self, owners: tuple[str, ...], key: object, compute: Callable[[], T]) -> T:
+        """Return a value of the current contents of some owners, computed once."""
+        known = self.cache(owners)
+        if key not in known:
+            known[key] = compute()
+        found: T = known[key]
+        return found
+
+    def recently(self, key: str, compute: Callable[[], T]) -> T:
+        """Return a value that is at most a second old, or newer than the last write of this process."""
+        known = self.recent.get(key)
+        if known is None or time.monotonic() >= known[0]:
+            until = time.monotonic() + STATE_SECONDS
+            known = until, compute()
+            self.recent[key] = known
+        found: T = known[1]
+        return found
+
+    def add_vector_field(self, model: ModelInfo) -> None:
+        """Have the cluster index the vectors of a model."""
+        body = {"properties": {vector_field(model.fingerprint): vector_property(model.dimension)}}
+        self.call(self.client.indices.put_mapping, index=self.address.name, body=body)
+
+    def count_everywhere(self, conditions: Sequence[JSON], aggregations: JSON) -> JSON:
+        """Return the number of rows of all owners that meet conditions, and aggregations of them."""
+        self.refresh()
+        body = {"size": 0, "track_total_hits": True, "query": all_of(conditions), "aggs": aggregations}
+        found: JSON = self.call(self.client.search, index=self.address.name, body=body)
+        return found
+
+    def owners_like(self, prefix: str) -> list[str]:
+        """Return the sorted names of owners that begin with a prefix."""
+        conditions: list[JSON] = [{"term": {"type": "owner"}}]
+        if prefix:
+            conditions.append({"prefix": {"owner": prefix}})
+        aggregations = {"owners": {"terms": {"field": "owner", "size": MOST_VALUES}}}
+        found = self.count_everywhere(conditions, aggregations)
+        return sorted(each["key"] for each in found["aggregations"]["owners"]["buckets"])
+
+    def change_everywhere(self, conditions: Sequence[JSON], script: JSON | None, most: int | None = None) -> int:
+        """Change rows of all owners that meet conditions by a script, or delete them without one; return how many."""
+        self.refresh()
+        body: JSON = {"query": all_of(conditions)}
+        if script:
+            body["script"] = script
+        if most is not None:
+            body["max_docs"] = most
+        change = self.client.update_by_query if script else self.client.delete_by_query
+        parameters = {"conflicts": "proceed", "refresh": "true", "request_timeout": 600}
+        found = self.call(change, index=self.address.name, body=body, params=parameters)
+        self.states.clear()
+        return int(found["updated" if script else "deleted"])
+
+
+@dataclass(frozen=True)
+class OwnedRows:
+    """The rows of some owners: every request names them, so that no role can reach others'."""
+
+    engine: ClusterIndex
+    owners: tuple[str, ...]
+
+    @property
+    def several(self) -> bool:
+        """Return True if several owners are read together."""
+        return len(self.owners) > 1
+
+    @property
+    def owner(self) -> str:
+        """Return the owner, to write. Raises `OutOfScope` for several."""
+        if self.several:
+            raise OutOfScope("a view of several owners is only read")
+        return self.owners[0]
+
+    @cached_property
+    def routing(self) -> str:
+        """Return the routing of the owners' rows."""
+        return ",".join(map(owner_key, self.owners))
+
+    @property
+    def state(self) -> IndexState:
+        """Return the state of the owners' rows."""
+        return self.engine.state(self.owners)
+
+    def cached(self, key: object, compute: Callable[[], T]) -> T:
+        """Return a value of the owners' current contents, computed once."""
+        return self.engine.cached(self.owners, key, compute)
+
+    def conditions(self, type: str, conditions: Iterable[JSON] = ()) -> list[JSON]:
+        """Return conditions with that of the owners and of a type of rows."""
+        return [terms("owner", self.owners), {"term": {"type": type}}, *conditions]
+
+    def body(self, type: str, conditions: Iterable[JSON] = (), **options: Any) -> JSON:
+        """Return the body of a search for rows of a type that meet conditions."""
+        return {"track_total_hits": False, "query": all_of(self.conditions(type, conditions)), **options}
+
+    def search_all(self, bodies: Sequence[JSON], *, among: Iterable[str] | None = None) -> list[JSON]:
+        """Return the responses to several searches, in one request.
+
+        What this process wrote before is found; with `among`, only where it was written with one of these names.
+        """
+        if not bodies:
+            return []
+        self.engine.refresh(among)
+        lines: list[JSON] = []
+        for each in bodies:
+            lines += ({"routing": self.routing}, each)
+        client = self.engine.client
+        found = self.engine.call(client.msearch, index=self.engine.address.name, body=lines)
+        for each in found["responses"]:
+            if "error" in each:
+                self._refuse(each)
+            if each.get("timed_out") or each["_shards"]["failed"]:
+                raise Busy(f"{self.engine.address} answered only in part: look at the cluster's health")
+        return list(found["responses"])
+
+    def _refuse(self, response: JSON) -> None:
+        error = response["error"]
+        causes = error.get("root_cause") or [error]
+        text = f"{error.get('reason')}: {causes[0].get('reason')}"
+        if response.get("status") in (429, 503):
+            raise Busy(f"{self.engine.address} is overloaded or not complete: look at the cluster's health")
+        raise UnusableIndex(f"{self.engine.address} refused a search ({text})")
+
+    def search(self, type: str, conditions: Iterable[JSON] = (), **options: Any) -> JSON:
+        """Return the response to one search."""
+        (found,) = self.search_all([self.body(type, conditions, **options)])
+        return found
+
+    def count(self, type: str, conditions: Iterable[JSON] = ()) -> int:
+        """Return the number of rows of a type that meet conditions."""
+        found = self.search(type, conditions, size=0, track_total_hits=True)
+        return int(found["hits"]["total"]["value"])
+
+    def values(self, type: str, field: str, conditions: Iterable[JSON] = (), **options: Any) -> dict[Any, int]:
+        """Return the values of a field with their numbers of rows."""
+        counted = {"values": {"terms": {"field": field, "size": MOST_VALUES, **options}}}
+        found = self.search(type, conditions, size=0, aggs=counted)
+        return {each["key"]: each["doc_count"] for each in found["aggregations"]["values"]["buckets"]}
+
+    def scan(
+        self,
+        type: str,
+        conditions: Iterable[JSON] = (),
+        fields: Sequence[str] | bool = True,
+        order: Sequence[Any] = (),
+        most: int | None = None,
+        among: Iterable[str] | None = None,
+    ) -> Iterator[JSON]:
+        """Yield the rows of a type that meet conditions, in an order, read in pages."""
+        given = [*conditions]
+        after: list[Any] = []
+        left = most
+        while left is None or left > 0:
+            size = PAGE if left is None else min(PAGE, left)
+            options: JSON = {"size": size, "_source": fields, "sort": [*order, "row"]}
+            if after:
+                options["search_after"] = after
+            (found,) = self.search_all([self.body(type, given, **options)], among=among)
+            hits = found["hits"]["hits"]
+            yield from (each["_source"] | {"_id": each["_id"]} for each in hits)
+            if len(hits) < size:
+                return
+            after = hits[-1]["sort"]
+            if left is not None:
+                left -= len(hits)
+
+    def get(self, ids: Sequence[str], fields: Sequence[str] | bool = True) -> dict[str, JSON]:
+        """Return rows by id as they are now, without missing ones."""
+        keys = {owner_key(owner) for owner in self.owners}
+        mine = [id for id in dict.fromkeys(ids) if id.partition(".")[0] in keys]
+        found: dict[str, JSON] = {}
+        for start in range(0, len(mine), PAGE):
+            docs = [
+                {"_id": id, "routing": id.partition(".")[0], "_source": fields} for id in mine[start : start + PAGE]
+            ]
+            body = {"docs": docs}
+            answer = self.engine.call(self.engine.client.mget, index=self.engine.address.name, body=body)
+            for each in answer["docs"]:
+                if each.get("found"):
+                    found[each["_id"]] = each["_source"] | {
+                        "_id": each["_id"], "_seq": (each["_seq_no"], each["_primary_term"])
+                    }  # fmt: skip
+        return found
+
+    def write(self, actions: Iterable[Action], *, among: Iterable[str] = ()) -> list[JSON]:
+        """Carry out actions on the owner's rows, and return what came of each.
+
+        `among` are names by which `refresh` may be asked for. Raises `RiffluxError` for the first that failed; a row
+        that is missing, or is there already, is no failure.
+        """
+        key = owner_key(self.owner)
+        answers: list[JSON] = []
+        lines: list[JSON] = []
+        self.engine.unrefreshed.update(among, {""})
+
+        def send() -> None:
+            if lines:
+                client = self.engine.client
+                name = self.engine.address.name
+                answer = self.engine.call(client.bulk, index=name, body=lines, params={"request_timeout": 120})
+                for each in answer["items"]:
+                    ((_, item),) = each.items()
+                    if item["status"] >= 400 and item["status"] not in (404, 409):
+                        self._failed(item)
+                    answers.append(item)
+                lines.clear()
+
+        for action, id, body in actions:
+            header: JSON = {"_id": id, "routing": key}
+            if action == "update":
+                header["retry_on_conflict"] = _RETRIES
+            lines.append({action: header})
+            if body is not None:
+                lines.append(body if action == "update" else {**body, "owner": self.owner, "row": id})
+            if len(lines) >= 2 * _BULK:
+                send()
+        send()
+        self.engine.unrefreshed.update(among, {""})
+        self.engine.states.clear()
+        self.engine.recent.clear()
+        return answers
+
+    def _failed(self, item: JSON) -> None:
+        reason = item["error"].get("reason", "")
+        if item["status"] == 403 and "block" in reason:
+            raise DiskFull(f"{self.engine.address} takes no writes while its disk is nearly full: make room there")
+        if item["status"] in (429, 503):
+            raise Busy(f"{self.engine.address} is overloaded: try again")
+        raise UnusableIndex(f"{self.engine.address} refused a row ({item['error'].get('type')}: {reason})")
+
+    def change(self, statement: str = "", values: JSON | None = None, *, content: bool = True) -> Action:
+        """Return the action that counts a change of the owner's contents, and changes the owner's row by a statement.
+
+        The row is made where it is missing.
+        """
+        source = f"ctx._source.changes += params.changes; {statement}"
+        script = {"source": source, "params": {**(values or {}), "changes": int(content)}}
+        upsert = {"type": "owner", "owner": self.owner, "changes": 0, "settings": {}}
+        id = row_id(self.owner, "owner")
+        body = {"script": script, "upsert": {**upsert, "row": id}, "scripted_upsert": True}
+        return "update", id, body

@@ -1,0 +1,228 @@
+"""Documents and chunks as rows, and back."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from hashlib import blake2b
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rifflux.store.catalog import AnalyzedChunk, ChunkFacts, Placed
+from rifflux.store.opensearch.engine import row_id
+from rifflux.store.opensearch.filters import JSON, filter_fields, keyword, value_keywords
+from rifflux.text.dates import timestamp
+from rifflux.text.people import credits_of
+from rifflux.text.properties import searchable_properties
+from rifflux.types import LICENSED, Document, Hit, Identifier, Link, Part, Tag, Why
+
+#: The counts of a term in a chunk: its digest, then title, headings and body.
+PACKED = np.dtype([("term", "<u8"), ("counts", "<u2", 3)])
+#: The fields of a document's row that its lists have: without text, links, tags and parts.
+OUTLINE = ("outline", "path", "namespace", "chunks", "owner", "place")
+#: Stands for the time of an undated document, after all others.
+UNDATED = 1e18
+
+_as_json = json.JSONEncoder(default=str).encode
+
+
+@lru_cache(maxsize=1 << 16)
+def term_digest(term: str) -> int:
+    """Return 64 bits that identify a term among those of a chunk."""
+    return int.from_bytes(blake2b(term.encode(), digest_size=8).digest(), "little")
+
+
+def document_id(owner: str, namespace: str, key: str) -> str:
+    """Return the id of a document's row."""
+    return row_id(owner, "document", namespace, key)
+
+
+def chunk_id(owner: str, id: int) -> str:
+    """Return the id of a chunk's row."""
+    return row_id(owner, "chunk", str(id))
+
+
+def time_of(document: Document) -> float | None:
+    """Return a document's time in seconds since 1970: of its creation, else of its change."""
+    created = timestamp(document.created_at)
+    if created is None:
+        return timestamp(document.updated_at)
+    return created
+
+
+def document_row(placed: Placed, number: int, former: Mapping[str, Any]) -> JSON:
+    """Return the row of a document, with the records and uses of its former one."""
+    document = placed.change.document
+    path = placed.change.path
+    time = time_of(document)
+    credits = sorted(credits_of(document.metadata))
+    is_work = placed.namespace.startswith(LICENSED)
+    first = next((each.chunk.id for each in placed.change.chunks if each.chunk.position == 0), None)
+    outline = {
+        "key": document.key,
+        "title": document.title,
+        "kind": document.kind,
+        "created_at": document.created_at,
+        "updated_at": document.updated_at,
+        "license": document.license,
+        "language": document.language,
+        "metadata": dict(document.metadata),
+        "identifiers": [[each.scheme, each.value] for each in document.identifiers],
+    }
+    return {
+        "type": "document",
+        **filter_fields(placed.namespace, path, document, time),
+        "place": [placed.namespace, document.key, path],
+        "names": [path.casefold()[:8_000], document.title.casefold()],
+        "file": keyword(*placed.file) if placed.file else None,
+        "is_work": is_work,
+        "order": UNDATED if time is None else time,
+        "added": number,
+        "first": first,
+        "identifier": [keyword(str(each)) for each in document.identifiers],
+        "link": [keyword(each.key) for each in document.links],
+        "credit": sorted({keyword(role, key) for role, key, _ in credits}),
+        "value": [] if is_work else value_keywords(document),
+        "outline": _as_json(outline),
+        "text": document.text,
+        "rest": _as_json(
+            {
+                "links": [[each.key, each.kind, each.confidence] for each in document.links],
+                "tags": [[each.scheme, each.value] for each in document.tags],
+                "parts": [asdict(each) for each in document.parts],
+            }
+        ),
+        "chunks": [[each.chunk.id, each.hash] for each in placed.change.chunks],
+        "records": former.get("records", "{}"),
+        "uses": former.get("uses"),
+    }
+
+
+def document_of(row: Mapping[str, Any]) -> Document:
+    """Return the document of a row, with as much as was read of it."""
+    outline = json.loads(row["outline"])
+    identifiers = tuple(Identifier(*each) for each in outline.pop("identifiers"))
+    if "rest" not in row:
+        # Lists of documents have their texts or their identifiers.
+        if "text" in row:
+            return Document(text=row["text"], **outline)
+        return Document(text="", **outline, identifiers=identifiers)
+    rest = json.loads(row["rest"])
+    return Document(
+        text=row["text"],
+        **outline,
+        identifiers=identifiers,
+        links=tuple(Link(*each) for each in rest["links"]),
+        tags=tuple(Tag(*each) for each in rest["tags"]),
+        parts=tuple(
+            Part(each["kind"], tuple(each["span"]), tuple(each["headings"]), each["label"], each["page"])
+            for each in rest["parts"]
+        ),
+    )
+
+
+def chunk_row(owner: str, placed: Placed, each: AnalyzedChunk) -> JSON:
+    """Return the row of a chunk, without its vectors."""
+    document = placed.change.document
+    chunk = each.chunk
+    fields = [text.split() for text in (each.title, each.headings, each.body)]
+    words = [word for field in fields for word in field]
+    facts = {
+        "title": document.title,
+        "headings": list(chunk.headings),
+        "aliases": searchable_properties(document.kind, document.metadata).names,
+        "key": document.key,
+        "path": placed.change.path,
+        "namespace": placed.namespace,
+        "language": document.language,
+        "kind": document.kind,
+        "identifiers": [[one.scheme, one.value] for one in document.identifiers],
+    }
+    passage = {
+        "position": chunk.position,
+        "text": chunk.text,
+        "span": chunk.span,
+        "page": chunk.page,
+        "created_at": document.created_at,
+        "updated_at": document.updated_at,
+        "metadata": dict(document.metadata),
+        "license": document.license,
+        "tags": [[tag.scheme, tag.value] for tag in document.tags],
+    }
+    return {
+        "type": "chunk",
+        **filter_fields(placed.namespace, placed.change.path, document, time_of(document)),
+        "document": document_id(owner, placed.namespace, document.key),
+        "uid": chunk.id,
+        "position": chunk.position,
+        "hash": each.hash,
+        "length": len(words),
+        "title": " ".join(fields[0]),
+        "headings": " ".join(fields[1]),
+        "body": " ".join(fields[2]),
+        # A title counts twice.
+        "all": " ".join((*fields[0], *words)),
+        "vocabulary": sorted({word for word in words if len(word) < 256}),
+        "packed": packed(fields),
+        "facts": _as_json(facts),
+        "passage": _as_json(passage),
+        "waiting": each.embedded,
+    }
+
+
+def packed(fields: Sequence[Sequence[str]]) -> str:
+    """Return the counts of the terms of three fields, packed."""
+    counts: dict[str, list[int]] = {}
+    for number, words in enumerate(fields):
+        for word, count in Counter(words).items():
+            counts.setdefault(word, [0, 0, 0])[number] = min(count, 65_535)
+    rows = np.array([(term_digest(word), each) for word, each in sorted(counts.items())], PACKED)
+    return base64.b64encode(rows.tobytes()).decode()
+
+
+def unpacked(texts: Iterable[str]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the packed counts of several chunks, and the chunk of each by its place."""
+    parts = [np.frombuffer(base64.urlsafe_b64decode(f"{text}=="), PACKED) for text in texts]
+    if not parts:
+        return np.empty(0, PACKED), np.empty(0, np.int64)
+    return np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(each) for each in parts])
+
+
+def facts_of(row: Mapping[str, Any]) -> ChunkFacts:
+    """Return the names and facts of a chunk."""
+    facts = json.loads(row["facts"])
+    return ChunkFacts(
+        facts["title"],
+        tuple(facts["headings"]),
+        tuple(facts["aliases"]),
+        facts["key"],
+        facts["key"] == facts["path"],
+        facts["namespace"],
+        facts["language"],
+        facts["kind"],
+        tuple(Identifier(*each) for each in facts["identifiers"]),
+    )
+
+
+def hit_of(row: Mapping[str, Any], owner: str | None, score: float = 0.0, why: tuple[Why, ...] = ()) -> Hit:
+    """Return a chunk as a hit."""
+    facts = json.loads(row["facts"])
+    passage = json.loads(row["passage"])
+    return Hit(
+        f"{row['uid']:016x}", facts["key"], facts["path"], facts["title"], " > ".join(facts["headings"]),
+        passage["position"], passage["text"], tuple(passage["span"]), score, why, facts["kind"], passage["created_at"],
+        passage["updated_at"], passage["metadata"], passage["license"], facts["namespace"], page=passage["page"],
+        language=facts["language"], owner=owner,
+    )  # fmt: skip
+
+
+def sort_time(time: float | None) -> float:
+    """Return what newest documents come first by; undated ones last."""
+    return inf if time is None else -time

@@ -1,0 +1,270 @@
+"""The semantic role on a cluster: vectors in one field for each model, ranked along Lucene's graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from rifflux.errors import Busy, InvalidArgument, ModelMismatch, OutOfScope
+from rifflux.store.opensearch.engine import PAGE, WORLD, Action, ClusterIndex, OwnedRows, row_id, vector_field
+from rifflux.store.opensearch.filters import JSON, all_of, conditions, none_of, terms
+from rifflux.store.opensearch.lexical import word_conditions
+from rifflux.store.opensearch.rows import chunk_id
+from rifflux.store.opensearch.world import TRIES, WorldRows
+from rifflux.store.semantic import Generation, Generations, ModelInfo, Pending, Semantic, State
+from rifflux.types import Ids, Query, Ranking, Vectors
+
+#: Stores a vector if the chunk still has the text that it is of.
+_PUT = (
+    "if (((Number) ctx._source.hash).longValue() != ((Number) params.hash).longValue()) { ctx.op = 'none' } else {"
+    "ctx._source[params.field] = params.vector;"
+    "if (!ctx._source.embedded.contains(params.field)) { ctx._source.embedded.add(params.field) } }"
+)
+_DROP = "ctx._source.remove(params.field); ctx._source.embedded.removeIf(each -> each == params.field)"
+
+
+def has_vector(field: str) -> JSON:
+    """Return a condition that a chunk has a vector in a field."""
+    return {"term": {"embedded": field}}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSearchSemantic(Semantic):
+    """The vectors of a view's chunks."""
+
+    rows: OwnedRows
+
+    def nearest(self, query: Query, vector: Vectors | None, limit: int, *, model: str | None = None) -> Ranking:
+        body = self.candidates(query, vector, limit, model)
+        if body is None:
+            return Ranking.empty()
+        (answer,) = self.rows.search_all([body])
+        return self.ranking(answer, limit)
+
+    def candidates(self, query: Query, vector: Vectors | None, limit: int, model: str | None) -> JSON | None:
+        """Return the body of the search for the nearest chunks; None if there is nothing to rank."""
+        active = self.rows.state.active
+        if active and model and active.fingerprint != model:
+            raise ModelMismatch(f"the question was embedded by another model than {active.name}: embed it again")
+        if active is None or vector is None or not np.linalg.norm(vector) or not limit:
+            return None
+        direction = np.asarray(vector, np.float64) / np.linalg.norm(vector)
+        narrow = [*conditions(query.filter), *word_conditions(query)]
+        wanted = {
+            "vector": direction.tolist(),
+            "k": min(limit, 10_000),
+            "filter": all_of(self.rows.conditions("chunk", narrow)),
+        }
+        return {
+            "size": min(limit, 10_000),
+            "track_total_hits": False,
+            "_source": False,
+            "docvalue_fields": ["uid"],
+            "query": {"knn": {vector_field(active.fingerprint): wanted}},
+        }
+
+    def ranking(self, answer: JSON, limit: int) -> Ranking:
+        """Return the ranking of an answer, by cosine."""
+        hits = answer["hits"]["hits"]
+        ids = np.array([each["fields"]["uid"][0] for each in hits], np.int64)
+        scores = np.array([each["_score"] for each in hits], np.float64)
+        # Lucene's score of a maximum inner product, undone.
+        cosines = np.where(scores >= 1, scores - 1, 1 - 1 / np.maximum(scores, 1e-9))
+        order = np.lexsort((ids, -cosines))[:limit]
+        return Ranking(ids[order], cosines[order])
+
+    def _field(self, model: str | None = None) -> str | None:
+        """Return the field of a model's vectors, or of the active one's."""
+        active = self.rows.state.active
+        if model is None and active is None:
+            return None
+        return vector_field(model or (active.fingerprint if active else ""))
+
+    def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
+        del exact
+        field = self._field()
+        if field is None or not len(ids):
+            return {}
+        known: dict[int, Vectors] = self.rows.cached("vectors", dict)
+        if len(known) > 4 * PAGE:
+            known.clear()
+        wanted = [*dict.fromkeys(ids.tolist())]
+        found = {id: vector for id in wanted if (vector := known.get(id)) is not None}
+        missing = [id for id in wanted if id not in found]
+        for start in range(0, len(missing), PAGE):
+            narrow = [terms("uid", missing[start : start + PAGE]), has_vector(field)]
+            for row in self.rows.scan("chunk", narrow, ("uid", field)):
+                found[row["uid"]] = np.array(row[field], np.float32)
+        known.update(found)
+        return {id: found[id] for id in wanted if id in found}
+
+    def sample(self, most: int) -> tuple[Ids, Vectors]:
+        return self.rows.cached(("sample", most), lambda: self._sample(most))
+
+    def _sample(self, most: int) -> tuple[Ids, Vectors]:
+        field = self._field()
+        if field is None:
+            return np.empty(0, np.int64), np.zeros((0, 0), np.float32)
+        rows = [*self.rows.scan("chunk", [has_vector(field)], ("uid", field), ["uid"], most)]
+        if not rows:
+            return np.empty(0, np.int64), np.zeros((0, 0), np.float32)
+        ids = np.array([row["uid"] for row in rows], np.int64)
+        return ids, np.array([row[field] for row in rows], np.float32)
+
+    def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
+        field = self._field(model)
+        if field is None:
+            return {}
+        found = {}
+        for start in range(0, len(hashes), PAGE):
+            narrow = [terms("hash", hashes[start : start + PAGE]), has_vector(field)]
+            for row in self.rows.scan("chunk", narrow, ("hash", field)):
+                found[row["hash"]] = np.array(row[field], np.float32)
+        return {hash: found[hash] for hash in hashes if hash in found}
+
+    def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
+        field = self._field(model)
+        narrow = [] if field is None else [none_of([has_vector(field)])]
+        fields = ("uid", "hash", "facts", "passage", "waiting")
+        waiting: list[Pending] = []
+        for row in self.rows.scan("chunk", narrow, fields, ["uid"]):
+            waiting.append(_pending(row))
+            if len(waiting) == batch:
+                yield waiting
+                waiting = []
+        if waiting:
+            yield waiting
+
+    def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
+        owner = self.rows.owner
+        in_use = [each.fingerprint for each in self.rows.state.models_in(State.ACTIVE, State.BUILDING)]
+        if not in_use or (model and model not in in_use):
+            raise ModelMismatch("the index was switched to another model: embed this again")
+        field = self._field(model) or vector_field(in_use[0])
+        actions: list[Action] = []
+        for id, hash, vector in zip(ids, hashes, vectors, strict=True):
+            values = np.asarray(vector, np.float32).astype(np.float64).tolist()
+            script = {"source": _PUT, "params": {"hash": hash, "field": field, "vector": values}}
+            actions.append(("update", chunk_id(owner, id), {"script": script}))
+        answers = self.rows.write([*actions, self.rows.change()])
+        return sum(each.get("result") == "updated" for each in answers[:-1])
+
+    def model(self) -> ModelInfo | None:
+        return self.rows.state.active
+
+    def use_model(self, model: ModelInfo) -> None:
+        active = self.rows.state.active
+        if active and active.fingerprint != model.fingerprint:
+            raise ModelMismatch(f"the index holds vectors of {active.name}, not of {model.name}")
+        if active == model:
+            return
+        self.rows.engine.add_vector_field(model)
+        set_models(self.rows.engine, {model.fingerprint: (model, State.ACTIVE)})
+
+    @property
+    def generations(self) -> OpenSearchGenerations:
+        if self.rows.owners != ("",):
+            raise OutOfScope("this concerns the whole index: ask who looks after it")
+        return OpenSearchGenerations(self.rows.engine)
+
+
+def _pending(row: Mapping[str, Any]) -> Pending:
+    facts = json.loads(row["facts"])
+    text = json.loads(row["passage"])["text"]
+    return Pending(row["uid"], row["hash"], facts["title"], tuple(facts["headings"]), text, row["waiting"])
+
+
+def set_models(engine: ClusterIndex, changes: Mapping[str, tuple[ModelInfo, State] | None]) -> None:
+    """Change the states of models, or forget them, if no one else changes them at the same time."""
+    world = WorldRows(engine)
+    id = row_id(WORLD, "models")
+    for _ in range(TRIES):
+        row = world.rows.get([id]).get(id)
+        models: JSON = {}
+        version = None
+        if row:
+            models = dict(row["models"])
+            version = row["_seq"]
+        for fingerprint, change in changes.items():
+            models.pop(fingerprint, None)
+            if change:
+                models[fingerprint] = {"model": asdict(change[0]), "state": change[1].value}
+        if world.put_row(id, {"type": "models", "models": models}, version):
+            engine.states.clear()
+            return
+    raise Busy("the models of the index are changed by others all the time: try again")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSearchGenerations(Generations):
+    """The models whose vectors an index holds. A change of one is one write; dropping vectors can be interrupted."""
+
+    engine: ClusterIndex
+
+    def _models(self) -> Mapping[str, tuple[ModelInfo, State]]:
+        self.engine.states.clear()
+        return self.engine.state(("",)).models
+
+    def _in(self, *states: State) -> list[ModelInfo]:
+        return [model for model, state in self._models().values() if state in states]
+
+    def all(self) -> list[Generation]:
+        models = self._models()
+        if not models:
+            return []
+        aggregations = {"of": {"terms": {"field": "embedded", "size": PAGE}}}
+        found = self.engine.count_everywhere([{"term": {"type": "chunk"}}], aggregations)
+        counts = {each["key"]: each["doc_count"] for each in found["aggregations"]["of"]["buckets"]}
+        chunks = found["hits"]["total"]["value"]
+        generations = []
+        for wanted in (State.ACTIVE, State.BUILDING, State.RETIRED):
+            for model, state in models.values():
+                if state is wanted:
+                    count = counts.get(vector_field(model.fingerprint), 0)
+                    generations.append(Generation(model, state, count, chunks))
+        return generations
+
+    def begin(self, model: ModelInfo) -> None:
+        active = self._in(State.ACTIVE)
+        building = self._in(State.BUILDING)
+        if not active:
+            raise InvalidArgument("there are no vectors to switch from: embed with the model instead")
+        if model in active:
+            raise InvalidArgument(f"{model.name} is already in use")
+        if building and building != [model]:
+            raise InvalidArgument(f"vectors of {building[0].name} are being built: abort_switch first")
+        self.engine.add_vector_field(model)
+        set_models(self.engine, {model.fingerprint: (model, State.BUILDING)})
+
+    def finish(self) -> bool:
+        for model in self._in(State.BUILDING):
+            missing = none_of([has_vector(vector_field(model.fingerprint))])
+            found = self.engine.count_everywhere([{"term": {"type": "chunk"}}, missing], {})
+            if found["hits"]["total"]["value"]:
+                return False
+            retired = {each.fingerprint: (each, State.RETIRED) for each in self._in(State.ACTIVE)}
+            set_models(self.engine, {**retired, model.fingerprint: (model, State.ACTIVE)})
+            return True
+        return False
+
+    def abort(self) -> ModelInfo | None:
+        for model in self._in(State.BUILDING):
+            set_models(self.engine, {model.fingerprint: (model, State.RETIRED)})
+            return model
+        return None
+
+    def drop(self, most: int) -> int:
+        dropped = 0
+        for model in self._in(State.RETIRED):
+            field = vector_field(model.fingerprint)
+            chunks = [{"term": {"type": "chunk"}}, has_vector(field)]
+            if most > dropped:
+                script = {"source": _DROP, "params": {"field": field}}
+                dropped += self.engine.change_everywhere(chunks, script, most - dropped)
+            if not self.engine.count_everywhere(chunks, {})["hits"]["total"]["value"]:
+                set_models(self.engine, {model.fingerprint: None})
+        return dropped

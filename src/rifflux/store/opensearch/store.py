@@ -1,0 +1,199 @@
+"""The store on a cluster: the view of one owner, or of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from hashlib import sha256
+from time import perf_counter
+
+import numpy as np
+
+from rifflux.errors import InvalidArgument, OutOfScope
+from rifflux.store.catalog import ChunkFacts
+from rifflux.store.mending import Analysis, Mended, Problem
+from rifflux.store.opensearch.address import ClusterAddress
+from rifflux.store.opensearch.catalog import OpenSearchCatalog
+from rifflux.store.opensearch.engine import PAGE, ClusterIndex, OwnedRows, vector_field
+from rifflux.store.opensearch.filters import JSON
+from rifflux.store.opensearch.lexical import LexicalSearch, OpenSearchLexical
+from rifflux.store.opensearch.mapping import SCHEMA_VERSION
+from rifflux.store.opensearch.registry import OpenSearchRegistry
+from rifflux.store.opensearch.semantic import OpenSearchSemantic
+from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse, Totals
+from rifflux.store.store import BESIDE, PART, Store
+from rifflux.types import Ranking
+
+
+class OpenSearchStore(Store):
+    """One owner's view, or several's, of an index on a cluster."""
+
+    schema_version = SCHEMA_VERSION
+    read_only = False
+
+    def __init__(self, engine: ClusterIndex, owners: tuple[str, ...] = ("",)) -> None:
+        self.engine = engine
+        self.rows = OwnedRows(engine, owners)
+        self.owners = owners
+        self.owner = owners[0]
+        if len(owners) > 1:
+            self.owner = BESIDE.join(("", *owners))
+        self.capabilities = frozenset()
+        self.local = None
+        self.catalog = OpenSearchCatalog(self.rows)
+        self.lexical = OpenSearchLexical(self.rows)
+        self.semantic = OpenSearchSemantic(self.rows)
+        self.registry = OpenSearchRegistry(self.rows)
+
+    @classmethod
+    def open(
+        cls, location: str, *, create: bool = True, neighbours: str = "scan", state: str = "", is_secure: bool = False
+    ) -> OpenSearchStore:
+        """Open the index at `HOST:PORT/NAME`, or create it. Raises `UnusableIndex` and `InvalidArgument`."""
+        if state:
+            raise InvalidArgument("an index on a cluster has no state file: leave out the setting `state`")
+        if neighbours != "scan":
+            raise InvalidArgument("a cluster searches vectors by its own graph: leave out the setting `neighbors`")
+        return cls(ClusterIndex.open(ClusterAddress.of(location, is_secure=is_secure), create=create))
+
+    # Totals
+
+    def _count(self) -> Mapping[str, int]:
+        active = self.rows.state.active
+        field = vector_field(active.fingerprint) if active else ""
+        types: JSON = {
+            "documents": {"term": {"type": "document"}},
+            "chunks": {"term": {"type": "chunk"}},
+            "files": {"term": {"type": "file"}},
+            "embedded_chunks": {"bool": {"filter": [{"term": {"type": "chunk"}}, {"term": {"embedded": field}}]}},
+            "works": {"bool": {"filter": [{"term": {"type": "document"}}, {"term": {"is_work": True}}]}},
+        }
+        language = {"filter": types["documents"], "aggs": {"of": {"terms": {"field": "language", "size": PAGE}}}}
+        length = {"filter": types["chunks"], "aggs": {"of": {"sum": {"field": "length"}}}}
+        body = {
+            "size": 0,
+            "track_total_hits": False,
+            "query": {"bool": {"filter": [{"terms": {"owner": [*self.owners]}}]}},
+            "aggs": {"counts": {"filters": {"filters": types}}, "language": language, "length": length},
+        }
+        (answer,) = self.rows.search_all([body])
+        found = answer["aggregations"]
+        counts = {name: bucket["doc_count"] for name, bucket in found["counts"]["buckets"].items()}
+        known = self.engine.cache(self.owners)
+        known["terms"] = counts["chunks"], int(found["length"]["of"]["value"])
+        known["languages"] = {each["key"]: each["doc_count"] for each in found["language"]["of"]["buckets"]}
+        return counts
+
+    def totals(self) -> Totals:
+        counts = self.rows.cached("counts", self._count)
+        return Totals(counts["chunks"], counts["embedded_chunks"], counts["works"] > 0, self.catalog.languages())
+
+    def counts(self) -> Mapping[str, int]:
+        counts = self.rows.cached("counts", self._count)
+        return {name: counts[name] for name in ("documents", "chunks", "files", "embedded_chunks")}
+
+    def contents(self) -> str:
+        state = self.rows.state
+        changes = [state.changes[owner] for owner in self.owners]
+        text = repr((self.owners, changes, state.active))
+        return f"{sum(changes)}-{sha256(text.encode()).hexdigest()[:16]}"
+
+    # Searching
+
+    def search(self, request: CandidateRequest) -> CandidateResponse:
+        run = request.execution
+        start = perf_counter()
+        bodies: list[JSON] = []
+        lexical: LexicalSearch | None = None
+        nearest: JSON | None = None
+        names = [*request.channels]
+        if LEXICAL in names:
+            lexical = self.lexical.candidates(request.query, run.limit, request.weights)
+            if lexical:
+                bodies.append(lexical.body)
+        if len(names) > (LEXICAL in names):
+            nearest = self.semantic.candidates(request.query, run.vector, run.sufficient, run.model)
+            if nearest:
+                bodies.append(nearest)
+        answers = self.rows.search_all(bodies)
+        rankings: dict[str, Ranking] = {}
+        for name in names:
+            if name == LEXICAL:
+                rankings[name] = lexical.ranking(answers[0]) if lexical else Ranking.empty()
+            else:
+                rankings[name] = self.semantic.ranking(answers[-1], run.sufficient) if nearest else Ranking.empty()
+        facts: Mapping[int, ChunkFacts] = {}
+        if request.described:
+            described = np.unique(np.concatenate([rankings[name].ids[: DESCRIBED[name]] for name in names]))
+            facts = self.catalog.facts(described)
+        return CandidateResponse(rankings, facts, dict.fromkeys(names, (perf_counter() - start) * 1e3))
+
+    # Views
+
+    def of(self, owner: str) -> OpenSearchStore:
+        is_own = any(owner == each or owner.startswith(f"{each}{PART}") for each in self.owners)
+        if not is_own and (len(self.owners) > 1 or "" not in self.owners):
+            raise OutOfScope("this view is not of that owner: take another owner's from the store that was opened")
+        return OpenSearchStore(self.engine, (owner,))
+
+    def united(self, owners: Iterable[str]) -> OpenSearchStore:
+        names = tuple(sorted({*owners})) or (BESIDE,)
+        for each in names:
+            if each != BESIDE:
+                self.of(each)
+        return OpenSearchStore(self.engine, names)
+
+    def part(self, name: str) -> OpenSearchStore:
+        return OpenSearchStore(self.engine, tuple(f"{owner}{PART}{name}" for owner in self.owners))
+
+    def views(self) -> list[OpenSearchStore]:
+        if self.owners == ("",):
+            names = self.engine.owners_like("")
+        else:
+            names = sorted(name for each in self.owners for name in self.engine.owners_like(f"{each}{PART}"))
+        return [self, *(OpenSearchStore(self.engine, (name,)) for name in names if name not in self.owners)]
+
+    # Upkeep
+
+    def transaction(self) -> AbstractContextManager[object]:
+        if self.rows.several:
+            raise OutOfScope("a view of several owners is only read")
+        return nullcontext()
+
+    def memoized(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def probe(self) -> None:
+        self.engine.states.clear()
+        self.rows.count("chunk")
+
+    def check(self, analysis: Analysis | None = None) -> list[Problem]:
+        del analysis
+        self._whole()
+        name = self.engine.address.name
+        found = self.engine.call(self.engine.client.cluster.health, index=name)
+        if found["status"] == "red":
+            return [Problem("a part of the index is on no node of the cluster that runs: start its nodes again")]
+        return []
+
+    def mend(self, analysis: Analysis) -> Mended:
+        del analysis
+        self._whole()
+        return Mended(())
+
+    def _whole(self) -> None:
+        if self.owners != ("",):
+            raise OutOfScope("this concerns the whole index: ask who looks after it")
+
+    def close(self) -> None:
+        if self.owners == ("",):
+            self.engine.client.close()
+
+
+class SecureOpenSearchStore:
+    """The same over TLS."""
+
+    @staticmethod
+    def open(location: str, **options: object) -> OpenSearchStore:
+        """Open an index as `OpenSearchStore.open` does."""
+        return OpenSearchStore.open(location, is_secure=True, **options)  # type: ignore[arg-type]

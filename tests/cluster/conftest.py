@@ -1,0 +1,63 @@
+"""One real cluster for all tests of the engine, started by the project's script; each test has an index of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent
+SCRIPT = Path(__file__).parents[2] / "scripts" / "cluster.py"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if FOLDER in item.path.parents:
+            item.add_marker(pytest.mark.cluster)
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[str]:
+    """Start a node and return its `HOST:PORT`; `RIFFLUX_TEST_CLUSTER` names one that runs already."""
+    pytest.importorskip("opensearchpy", reason="opensearch-py is not installed")
+    if running := os.environ.get("RIFFLUX_TEST_CLUSTER"):
+        yield running
+        return
+    for program in ("java", "mvn"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    installed = subprocess.run([sys.executable, SCRIPT, "install"], capture_output=True, text=True, timeout=900)
+    if installed.returncode:
+        pytest.skip(f"the packages of OpenSearch cannot be had: {installed.stderr[-300:]}")
+    command = [sys.executable, str(SCRIPT), "run", "--nodes", "1"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdin
+        word, *urls = process.stdout.readline().split()
+        assert word == "ready"
+        yield urls[0].removeprefix("http://")
+        process.stdin.close()
+
+
+@pytest.fixture
+def location(cluster: str) -> Iterator[Callable[[], str]]:
+    """Return a function that returns the `HOST:PORT/NAME` of a new index, which is deleted after the test."""
+    from opensearchpy import OpenSearch
+
+    names: list[str] = []
+
+    def new() -> str:
+        names.append(f"test-{uuid.uuid4().hex}")
+        return f"{cluster}/{names[-1]}"
+
+    yield new
+    with OpenSearch([f"http://{cluster}"]) as client:
+        for name in names:
+            client.indices.delete(index=name, params={"ignore_unavailable": "true"})
