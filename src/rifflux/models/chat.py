@@ -69,9 +69,9 @@ class ChatModel:
             content = reply["choices"][0]["message"]["content"]
         except (TypeError, LookupError):
             content = None
-        said = content if isinstance(content, str) else ""
+        text = content if isinstance(content, str) else ""
         if spent:  # even if the answer is unusable
-            spent(_tokens(reply, len(system + user + said)))
+            spent(_tokens(reply, len(system + user + text)))
         if not isinstance(content, str):
             message = "answered without a message: check that it is a chat endpoint"
             raise ModelError(f"{self.model} {message}", cause=f"{self._endpoint.url} {message}")
@@ -96,12 +96,12 @@ def stream(
     `stop` ends the stream from another thread. `spent` finally receives the tokens, counted as in a call, even if the
     answer was cut off or ended.
     """
-    told = [{**each, "content": well_formed(each["content"])} for each in messages]
+    cleaned = [{**each, "content": well_formed(each["content"])} for each in messages]
     options = {"stream": True, "stream_options": {"include_usage": True}, "max_tokens": max_tokens}
-    body = {"model": chat.model, "temperature": 0, "messages": told, **options}
+    body = {"model": chat.model, "temperature": 0, "messages": cleaned, **options}
     written = 0
     usage = None
-    asked = sum(len(each["content"]) for each in told)
+    prompt_length = sum(len(each["content"]) for each in cleaned)
     frames = _Frames(chat, chat._endpoint.lines(body, chat.timeout, stop))
     try:
         for frame in frames:
@@ -113,7 +113,7 @@ def stream(
                 yield piece
     finally:
         if written or usage:
-            spent(_tokens(usage, asked + written))
+            spent(_tokens(usage, prompt_length + written))
     if not frames.ended and not stop.is_set:
         raise _misread(chat, "stopped before its answer was complete")
 
@@ -169,9 +169,9 @@ def _choice(frame: Mapping[str, Any]) -> Mapping[str, Any]:
 def _piece(frame: Mapping[str, Any]) -> str:
     """Return the text that a frame adds."""
     choice = _choice(frame)
-    said = choice.get("delta") or choice.get("message")
-    if isinstance(said, Mapping):
-        content = said.get("content")
+    message = choice.get("delta") or choice.get("message")
+    if isinstance(message, Mapping):
+        content = message.get("content")
     else:
         content = None
     if isinstance(content, str):

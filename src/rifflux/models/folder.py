@@ -69,8 +69,8 @@ def model_error(path: Path, problem: str, error: Exception | None = None) -> Mod
     The full path and a library's message are only logged.
     """
     name = f"{path.parent.name}/{path.name}" if path.suffix else path.name
-    said = f" ({error!r})" if error else ""
-    return ModelError(f"{name} {problem}", cause=f"{path} {problem}{said}")
+    detail = f" ({error!r})" if error else ""
+    return ModelError(f"{name} {problem}", cause=f"{path} {problem}{detail}")
 
 
 def read_folder(folder: Path) -> ModelSettings:

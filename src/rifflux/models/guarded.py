@@ -215,16 +215,16 @@ class Guard:
             seconds = self.batch_s
         elif seconds is None:
             seconds = self.question_s
-        begun = time.perf_counter()
+        started_at = time.perf_counter()
         if deadline is None:
-            until = begun + seconds
+            until = started_at + seconds
         else:
-            until = min(begun + seconds, deadline)
+            until = min(started_at + seconds, deadline)
         try:
             with breaker.under_way(seconds):
                 value = self.workers(work, until, f"model {model}", retries=retries)
         except Late as late:
-            if until - begun >= seconds / 2:
+            if until - started_at >= seconds / 2:
                 breaker.failed()
             raise self._failure("late", model, f"{model} was given up: {late}") from None
         except BudgetExhausted as refused:

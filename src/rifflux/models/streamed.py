@@ -59,7 +59,7 @@ class Streaming:
     ) -> Generator[str]:
         """Yield the pieces of an answer before `deadline`, a moment of `time.perf_counter()`. Raises `ModelError`.
 
-        Once `gone` returns True, or the iterator is closed, the model is stopped. `spent` receives the tokens used.
+        The model is stopped once `gone` returns True or the iterator is closed. `spent` receives the tokens used.
         """
         model = self.chat.model
         guard = self.guard
@@ -101,9 +101,9 @@ class Streaming:
     def _pieces(self, call: _Call, deadline: float | None, gone: Callable[[], bool]) -> Iterator[str]:
         """Yield the pieces as they arrive. Raises the error of the call, and `_Silent`."""
         call.begin()
-        begun = time.perf_counter()
-        news = begun + self.first_s
-        until = begun + self.chat.timeout
+        started_at = time.perf_counter()
+        news = started_at + self.first_s
+        until = started_at + self.chat.timeout
         callers = deadline is not None and deadline < until
         if deadline is not None:
             until = min(until, deadline)

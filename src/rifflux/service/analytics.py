@@ -41,7 +41,7 @@ _HASHES = 64
 #: Feedback may come this long after its question.
 ANSWERED_S = 86_400.0
 #: Questions are deleted after this time.
-KEPT_S = 400 * 86_400.0
+RETENTION_S = 400 * 86_400.0
 _USED = frozenset({"click", "save", "export"})
 
 
@@ -188,7 +188,7 @@ class Diary:
         self._batch.close()
 
     def _write(self, questions: list[QuestionDigest]) -> None:
-        self._register.ask(questions, self._batch.now() - KEPT_S)
+        self._register.ask(questions, self._batch.now() - RETENTION_S)
 
     def days(self, since: float = 0.0, until: float | None = None) -> list[Day]:
         """Return the days of a span of time, both ends in seconds since 1970."""

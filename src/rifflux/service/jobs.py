@@ -31,7 +31,7 @@ INTERRUPTED = "interrupted"
 BEAT_S = 2.0
 LOST_S = 10.0
 #: Seconds for which a job is kept after its last write.
-KEPT_S = 7 * 86_400.0
+RETENTION_S = 7 * 86_400.0
 #: The most running jobs of a user, in all processes.
 MOST_RUNNING = 8
 #: Seconds to wait for jobs to stop when the process ends or their user is deleted.
@@ -132,7 +132,7 @@ class Jobs:
         """Record a new job, which `run` starts; None if the user has the most running jobs already."""
         now = self._now()
         record = JobRecord(secrets.token_hex(8), user, kind, name, created_at=now, seen_at=now)
-        if not self._registry.begin_job(record, self.most, now - LOST_S, now - KEPT_S):
+        if not self._registry.begin_job(record, self.most, now - LOST_S, now - RETENTION_S):
             return None
         job = Job(record, self._now, self._count)
         with self._lock:

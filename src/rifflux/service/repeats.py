@@ -11,7 +11,7 @@ from rifflux.errors import Conflict, InvalidArgument
 from rifflux.store import RecordedAnswer, Registry
 
 #: Seconds for which an answer is kept, and its maximum size in bytes.
-KEPT_S = 86_400.0
+RETENTION_S = 86_400.0
 MOST_BYTES = 1_000_000
 
 
@@ -27,9 +27,9 @@ class Repeats:
 
         Raises `Conflict` while it is still being answered, and `InvalidArgument` for another request with its key.
         """
-        asked = RecordedAnswer(user, key, hashlib.sha256(request).digest(), self.now())
-        known = self.registry.begin_answer(asked, asked.time - KEPT_S)
-        if known and known.request != asked.request:
+        request_record = RecordedAnswer(user, key, hashlib.sha256(request).digest(), self.now())
+        known = self.registry.begin_answer(request_record, request_record.time - RETENTION_S)
+        if known and known.request != request_record.request:
             raise InvalidArgument("this Idempotency-Key belongs to another request: give each request a key of its own")
         if known and not known.status:
             raise Conflict(
@@ -40,5 +40,5 @@ class Repeats:
 
     def end(self, user: str, key: str, status: int, body: bytes) -> None:
         """Store the answer to a request, unless it failed: then it may be retried."""
-        kept = status < 400 and len(body) <= MOST_BYTES
-        self.registry.end_answer(user, key, *((status, body) if kept else (0, b"")))
+        stored = status < 400 and len(body) <= MOST_BYTES
+        self.registry.end_answer(user, key, *((status, body) if stored else (0, b"")))

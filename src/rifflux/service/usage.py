@@ -215,11 +215,11 @@ def _if_it_can(write: Callable[[], object]) -> None:
 
 def summed(sums: Iterable[SpendingSum], by: Iterable[str]) -> list[dict[str, str | int | float]]:
     """Spendings summed by some of `day`, `user`, `feature` and `model`, in that order. Raises `InvalidArgument`."""
-    asked = list(by)
-    unknown = [name for name in asked if name not in GROUPS]
+    keys = list(by)
+    unknown = [name for name in keys if name not in GROUPS]
     if unknown:
         raise InvalidArgument(f"usage cannot be summed by {unknown[0]!r}; choose from {', '.join(GROUPS)}")
-    names = [name for name in GROUPS if name in asked]
+    names = [name for name in GROUPS if name in keys]
     rows: dict[tuple[str, ...], dict[str, str | int | float]] = {}
     for each in sums:
         key = tuple(getattr(each, name) for name in names)

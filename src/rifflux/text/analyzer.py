@@ -226,12 +226,12 @@ class Analyzer:
                 return terms.split(" ", 1)[0]
         return ""
 
-    def is_made_of(self, text: str, wanted: Collection[str]) -> bool:
+    def is_made_of(self, text: str, expected: Collection[str]) -> bool:
         """Return True if these are the terms of `text`; most texts are another by their first word."""
-        left = {*wanted}
+        left = {*expected}
         for word in self._plain(text).split():
             for term in self._joined[word].split():
-                if term not in wanted:
+                if term not in expected:
                     return False
                 left.discard(term)
         return not left

@@ -24,10 +24,10 @@ _REACH = 40
 
 def matches(text: str, terms: Collection[str], analyzer: Analyzer) -> list[Span]:
     """Return the spans of the words of `text` that share a term with the query, in order and without overlaps."""
-    wanted = set(terms)
+    query_terms = set(terms)
     found: list[Span] = []
     for start, end in _words(text):
-        if wanted.isdisjoint(analyzer.of_word(text[start:end])):
+        if query_terms.isdisjoint(analyzer.of_word(text[start:end])):
             continue
         if found and start < found[-1][1]:
             start = found.pop()[0]
@@ -37,17 +37,17 @@ def matches(text: str, terms: Collection[str], analyzer: Analyzer) -> list[Span]
 
 def spelling_of(clause: Sequence[str], text: str, analyzer: Analyzer) -> str:
     """Return the lower-case spelling of adjacent terms in a text; empty if they are not adjacent there."""
-    wanted = tuple(clause)
+    clause_terms = tuple(clause)
     words = [*_words(text)]
     for first, (start, _) in enumerate(words):
         letter = text[start]
         # Stemming never changes the first letter of a word; one that begins with a sign may be any.
-        if letter.isascii() and letter.isalnum() and letter.lower() != wanted[0][0]:
+        if letter.isascii() and letter.isalnum() and letter.lower() != clause_terms[0][0]:
             continue
         terms: tuple[str, ...] = ()
         spelled: list[str] = []
-        for begun, ended in words[first:]:
-            word = text[begun:ended]
+        for begin, end in words[first:]:
+            word = text[begin:end]
             added = tuple(analyzer.of_word(word))
             if not added:
                 if not spelled:
@@ -55,9 +55,9 @@ def spelling_of(clause: Sequence[str], text: str, analyzer: Analyzer) -> str:
                 continue
             terms += added
             spelled.append(word.lower())
-            if terms == wanted:
+            if terms == clause_terms:
                 return " ".join(spelled)
-            if terms != wanted[: len(terms)]:
+            if terms != clause_terms[: len(terms)]:
                 break
     return ""
 

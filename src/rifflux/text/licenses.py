@@ -367,8 +367,8 @@ def _pair(text: str, rules: Rules) -> _Read | None:
     match = _LAST.fullmatch(text)
     if not match:
         return None
-    told = [_one(each, rules) for each in (match["first"], match["inner"] or match["address"])]
-    one, other = told
+    one = _one(match["first"], rules)
+    other = _one(match["inner"] or match["address"], rules)
     if one is None or other is None:
         return None
     if other.name.startswith(one.name):

@@ -92,14 +92,14 @@ def moments_in(text: str, clock: Callable[[], date] = today) -> tuple[Moment, ..
     if not _ANY_YEAR.search(text) and _telling_words().isdisjoint(_WORD.findall(text.lower())):
         return ()
     found: list[tuple[int, Moment]] = []
-    taken: list[tuple[int, int]] = []
+    used_spans: list[tuple[int, int]] = []
     for pattern, read in ((_DATED, _dated), (_YEARLY, _yearly), (_WHOLE_YEAR, _year), (_RELATIVE, _relative)):
         for match in _compiled(pattern).finditer(text):
             start, end = match.span()
-            free = all(end <= first or last <= start for first, last in taken)
+            free = all(end <= first or last <= start for first, last in used_spans)
             beside = _compiled(_BESIDE).search(text[:start])
             if free and not beside and (moment := read(match, clock)):
-                taken.append((start, end))
+                used_spans.append((start, end))
                 found.append((start, _bounded(moment, text[:start], clock)))
     return tuple(moment for _, moment in sorted(found, key=lambda each: each[0]))
 

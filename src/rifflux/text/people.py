@@ -22,7 +22,7 @@ _AUTHOR_IDS = "author_ids"
 _WORD = re.compile(r"[^\W\d_]+(?:(?:\.[-‐‑]|[-‐‑'’.])[^\W\d_]+)*\.?")
 _POSSESSIVE = re.compile(r"['’]s?\Z")
 _BETWEEN = re.compile(r"[-‐‑.]+")
-_SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
+_TRANSLITERATIONS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 _SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv", "phd"))
 #: Particles of family names, which are not lookup keys.
 _PARTICLES = frozenset(
@@ -151,7 +151,7 @@ def _words(text: str) -> Iterator[Word]:
         written = _POSSESSIVE.sub("", match[0])
         pieces = [piece for piece in _BETWEEN.split(written) if piece]
         for piece in pieces:
-            forms = dict.fromkeys((_folded(piece), _folded(piece.casefold().translate(_SPELT_OUT))))
+            forms = dict.fromkeys((_folded(piece), _folded(piece.casefold().translate(_TRANSLITERATIONS))))
             forms.pop("", None)
             if forms:
                 glued = 1 < len(piece) <= _MOST_INITIALS and piece.isupper()

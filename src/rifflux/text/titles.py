@@ -27,7 +27,7 @@ _ARTICLES = frozenset(("a", "an", "the", "der", "die", "das", "le", "la", "les")
 _NUMBER = re.compile(r"\d+|[ivx]+")
 #: Letters that do not decompose into a base and an accent, apart from those that `text.notation` rewrites.
 _LETTERS = str.maketrans({"ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ħ": "h", "ı": "i"})
-_SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
+_TRANSLITERATIONS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 _SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))
 #: Placeholders for unnamed authors: `and others`, `et al.`
 _UNTOLD = frozenset(("others", "al"))
@@ -93,8 +93,8 @@ def families(authors: Sequence[str]) -> dict[str, set[str]]:
 
 def _spellings(name: str) -> Iterator[tuple[str, str]]:
     """Yield a person's family name and initial, and again with umlauts spelt out."""
-    for spelt in dict.fromkeys((name, name.casefold().translate(_SPELT_OUT))):
-        words = [word for word in plain(spelt).split() if word not in _SUFFIXES]
+    for spelling in dict.fromkeys((name, name.casefold().translate(_TRANSLITERATIONS))):
+        words = [word for word in plain(spelling).split() if word not in _SUFFIXES]
         if not words or words[-1] in _UNTOLD:
             continue
         # Some write `Erdős P.` where others write `P. Erdős`.

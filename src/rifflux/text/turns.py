@@ -71,8 +71,8 @@ def turn_lead(text: str) -> TurnLead | None:
         if len(known) < 2 or turns < max(LEAST, LEAST_EACH * len(known), most + 1) or 2 * changes < turns:
             continue
         lead = TurnLead(shape, known)
-        begun = sum(lead.begins(paragraph) for paragraph in paragraphs)
-        if turns >= LEAST_SHARE * len(lines) or begun >= max(LEAST, LEAST_SHARE * len(paragraphs)):
+        leading = sum(lead.begins(paragraph) for paragraph in paragraphs)
+        if turns >= LEAST_SHARE * len(lines) or leading >= max(LEAST, LEAST_SHARE * len(paragraphs)):
             best = lead
             most = turns
     return best

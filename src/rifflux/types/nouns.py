@@ -36,8 +36,8 @@ def noun_json(noun: Any, **more: object) -> dict[str, Any]:
 @cache
 def json_names(kind: Any) -> Mapping[str, str]:
     """Return a dataclass's fields with their JSON names, without private ones."""
-    told = (each.name for each in fields(kind) if not each.metadata.get("untold"))
-    return {name: _NAMES.get(name, name) for name in told}
+    public = (each.name for each in fields(kind) if not each.metadata.get("untold"))
+    return {name: _NAMES.get(name, name) for name in public}
 
 
 def _value(name: str, value: Any) -> Any:

@@ -159,10 +159,10 @@ class Credit:
     @property
     def label(self) -> str:
         """Return a readable label, such as `by: Dijkstra`."""
-        return f"{_TOLD[self.role]}: {self.said}"
+        return f"{_PREPOSITIONS[self.role]}: {self.said}"
 
 
-_TOLD = {"authors": "by", "venue": "in", "year": "of"}
+_PREPOSITIONS = {"authors": "by", "venue": "in", "year": "of"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,10 +383,10 @@ _PLACES = {name: place for place, name in enumerate(Hit.__slots__)}
 
 def _line(text: str) -> str:
     """Return text on one line, cut to `LINE` characters, without terminal control characters."""
-    shown = "".join(each if each.isprintable() else " " for each in text)
-    if len(shown) <= LINE:
-        return shown
-    return f"{shown[: LINE - 1]}…"
+    printable = "".join(each if each.isprintable() else " " for each in text)
+    if len(printable) <= LINE:
+        return printable
+    return f"{printable[: LINE - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ Batch = tuple[str, Iterable["Entry | Failure"]]
 PROGRAM = "program"
 #: Valid names of sources, whose keys are displayed as `source:key`.
 _NAME = re.compile(r"[A-Za-z][\w.-]{0,99}")
-_UNTOLD = "same work? what speaks for it and against it is not told: no license is recorded"
+_UNTOLD = "same work? the evidence for and against is withheld: no license is recorded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,8 @@ class WorksCatalog:
             path.write_bytes(text.encode("utf-8", "replace"))
             entries = [*read_works(WorkSource(path, source, lambda _: source, alone=True), request.format)]
             report = self._take_in(source, entries, request)
-        failed, noted = (tuple(each.within(path.parent) for each in told) for told in (report.failed, report.noted))
+        failed = tuple(each.within(path.parent) for each in report.failed)
+        noted = tuple(each.within(path.parent) for each in report.noted)
         return replace(report, failed=failed, noted=noted)
 
     @takes(WorksFileRequest)
@@ -166,14 +167,14 @@ class WorksCatalog:
         from rifflux.works.merging.importing import within_limits
 
         intake = request.intake or UNBOUNDED
-        taken = within_limits(entries, self._view.preparer, intake)
-        intake.report("store", 0, len(taken))
+        accepted = within_limits(entries, self._view.preparer, intake)
+        intake.report("store", 0, len(accepted))
 
         def stored(count: int) -> None:
-            intake.report("store", count, len(taken))
+            intake.report("store", count, len(accepted))
 
         return self._bring(
-            [(source, taken)], request.license, request.embed, embed_seconds=request.embed_seconds, stored=stored
+            [(source, accepted)], request.license, request.embed, embed_seconds=request.embed_seconds, stored=stored
         )
 
     def _check_license(self, license: str | None) -> None:
@@ -192,7 +193,7 @@ class WorksCatalog:
             )
 
     def _read(
-        self, paths: list[Path], wanted: str | None, format: str | None, progress: Progress | None
+        self, paths: list[Path], name_hint: str | None, format: str | None, progress: Progress | None
     ) -> Iterator[Batch]:
         """Yield the name of each file's source with the works of the file."""
         from rifflux.works.importers import read_works
@@ -204,7 +205,7 @@ class WorksCatalog:
         for done, path in enumerate(paths):
             if progress:
                 progress("read", done, len(paths))
-            name = name_source(self._store, path, wanted)
+            name = name_source(self._store, path, name_hint)
             source = WorkSource(path, name, partial(name_source, self._store))
             if is_light(path, format):
                 yield name, read_works(source, format)
@@ -261,8 +262,8 @@ class WorksCatalog:
         chunks = store.catalog.chunks_of(*place)
         if document is None:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
-        visible, shown = view.visible, view.visible.document(namespace, document)
-        work, (name, owner) = work_of(shown), parted(namespace)
+        visible, disclosed = view.visible, view.visible.document(namespace, document)
+        work, (name, owner) = work_of(disclosed), parted(namespace)
         work = replace(work, identifiers=display_identifiers(work.identifiers))
         label = view.labels[store.owner if owner is None else owner]
         if not visible.tells_facts(namespace, document.license):
@@ -271,7 +272,7 @@ class WorksCatalog:
         cites, cited_by = ([edge.chunk for edge in store.catalog.linked(ids, incoming=way)] for way in (False, True))
         # Citations are facts of a work, so its license decides whether to disclose them.
         citing = tuple(hit for hit in _hits(view, cited_by) if visible.tells_facts(hit.place[0], hit.license))
-        return WorkRecord(name, key, work, _hits(view, cites), citing, shown.withheld, label)
+        return WorkRecord(name, key, work, _hits(view, cites), citing, disclosed.withheld, label)
 
     def remove(self, identifier: str) -> None:
         """Remove a work from the caller's own library. Raises like `get`."""
@@ -291,8 +292,8 @@ class WorksCatalog:
         if source is not None and not found:
             raise NotFound(f"no work is of the source {source!r}", cure=Cure.LIST_WORKS)
         visible = view.visible
-        if wanted := Filter().of_works(request.authors, request.venues, request.year):
-            found = [*of_whom(found, Searcher(view).with_spellings(wanted), visible)]
+        if filter := Filter().of_works(request.authors, request.venues, request.year):
+            found = [*of_whom(found, Searcher(view).with_spellings(filter), visible)]
         listed = [summary(visible, *each) for each in found]
         return [each for each in listed if not request.without_license or each.withheld]
 
@@ -376,8 +377,8 @@ def _place(identifier: str, view: IndexView) -> tuple[str, str]:
     first = next((owner for owner in view.labels if owner in owners), None)
     places = [(namespace, key) for namespace, key in places if parted(namespace)[1] == first]
     if len(places) > 1:
-        told = ", ".join(f"{parted(namespace)[0]}/{key}" for namespace, key in places[:5])
-        raise InvalidArgument(f"{identifier!r} is the name of {len(places)} works: say which, one of {told}")
+        choices = ", ".join(f"{parted(namespace)[0]}/{key}" for namespace, key in places[:5])
+        raise InvalidArgument(f"{identifier!r} is the name of {len(places)} works: say which, one of {choices}")
     return places[0]
 
 

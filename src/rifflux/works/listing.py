@@ -23,18 +23,18 @@ class WorkSummary:
 
 
 def of_whom(
-    outlines: Iterable[tuple[str, Document]], wanted: Filter, visible: LicensePolicy
+    outlines: Iterable[tuple[str, Document]], filter: Filter, visible: LicensePolicy
 ) -> Iterator[tuple[str, Document]]:
     """Yield the works that match a filter's authors, venues and years, as far as licenses disclose these."""
     for namespace, outline in outlines:
         year = str(outline.metadata.get("year", ""))
-        if wanted.since or wanted.until:
-            dated = (wanted.since or "") <= year <= (wanted.until or "9999")
+        if filter.since or filter.until:
+            dated = (filter.since or "") <= year <= (filter.until or "9999")
         else:
             dated = True
-        given = {name: _listed(outline.metadata.get(name)) for name in wanted.metadata}
+        given = {name: _listed(outline.metadata.get(name)) for name in filter.metadata}
         disclosed = visible.tells_facts(namespace, outline.license)
-        if disclosed and dated and all(given[name] & {*values} for name, values in wanted.metadata.items()):
+        if disclosed and dated and all(given[name] & {*values} for name, values in filter.metadata.items()):
             yield namespace, outline
 
 

@@ -89,8 +89,8 @@ def document_of(work: Work, key: str, records: Iterable[Work] = ()) -> Document:
     }
     # Keep each link once, with its highest confidence.
     strongest = {(link.key, link.kind): link for link in sorted(work.citations, key=attrgetter("confidence"))}
-    titles = {part for told in (work, *records) for part in title_keys(told.title, told.authors)}
-    titles |= {whole for told in (work, *records) if (whole := whole_title(told.title))}
+    titles = {part for record in (work, *records) for part in title_keys(record.title, record.authors)}
+    titles |= {whole for record in (work, *records) if (whole := whole_title(record.title))}
     names = {*work.identifiers, *(Identifier(TITLE, part) for part in titles)}
     return Document(
         key=key,

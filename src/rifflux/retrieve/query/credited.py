@@ -12,7 +12,7 @@ from rifflux.text.people import is_venue, named, person_key, venue_keys
 from rifflux.types import AUTHORS, VENUE, Credit, Filter, Notice, Query
 
 #: The maximum number of spellings listed in a notice.
-MOST_TOLD = 3
+MAX_REPORTED = 3
 
 
 def in_any_spelling(vocabulary: CreditVocabulary, filter: Filter) -> Filter:
@@ -82,8 +82,8 @@ def credit_notes(credits: Sequence[Credit]) -> tuple[Notice, ...]:
 def _listed(credit: Credit) -> list[str]:
     """Return the spellings and the evidence to list for a credit."""
     others = [name for name in credit.names if name != credit.said]
-    if len(others) > MOST_TOLD:
-        more = [f"and {len(others) - MOST_TOLD} more"]
+    if len(others) > MAX_REPORTED:
+        more = [f"and {len(others) - MAX_REPORTED} more"]
     else:
         more = []
-    return [*others[:MOST_TOLD], *more, *credit.why]
+    return [*others[:MAX_REPORTED], *more, *credit.why]

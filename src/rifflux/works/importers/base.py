@@ -109,10 +109,11 @@ class Problems(list[str]):
                 return text
             return None
         year = _YEAR.search(text)
-        kept = next((each for each in (text[:7], year[0] if year else "") if _moment(each)), None)
-        self.append(f"its date {text!r} is not a date: {f'{kept} was used' if kept else 'write it as 2024-05-01'}")
-        if kept and self._can_be(_moment(kept), value):
-            return kept
+        partial = next((each for each in (text[:7], year[0] if year else "") if _moment(each)), None)
+        remedy = f"{partial} was used" if partial else "write it as 2024-05-01"
+        self.append(f"its date {text!r} is not a date: {remedy}")
+        if partial and self._can_be(_moment(partial), value):
+            return partial
         return None
 
     def _can_be(self, moment: datetime | None, given: object) -> bool:

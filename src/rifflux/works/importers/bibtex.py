@@ -60,9 +60,9 @@ def _entry(source: WorkSource, entry: BibEntry) -> Entry | Failure:
 
 def _license(fields: Fields) -> str | None:
     """Return the license of an entry; `rights` and `copyright` mostly name the owner and seldom a license."""
-    told = [license_of(readable(fields.get(name, ""))) for name in ("license", "rights", "copyright")]
-    known = (each for each in told if permission_of(each))
-    return told[0] or next(known, None) or next(filter(None, told), None)
+    licenses = [license_of(readable(fields.get(name, ""))) for name in ("license", "rights", "copyright")]
+    known = (each for each in licenses if permission_of(each))
+    return licenses[0] or next(known, None) or next(filter(None, licenses), None)
 
 
 def _authors(text: str) -> tuple[str, ...]:

@@ -46,10 +46,10 @@ def _ids(value: object) -> str:
 
 def split_names(text: str) -> list[str]:
     """Split a text at commas between names, not inside them: `John Smith, Jane Doe`, but `Smith, John`."""
-    return [name for each in _AND.split(text) for name in _taken_apart([part.strip() for part in each.split(",")])]
+    return [name for each in _AND.split(text) for name in _names_of_parts([part.strip() for part in each.split(",")])]
 
 
-def _taken_apart(parts: list[str]) -> Iterator[str]:
+def _names_of_parts(parts: list[str]) -> Iterator[str]:
     parts = [part for part in parts if part]
     if len(parts) == 2 and not all(_is_whole(part) for part in parts):
         yield ", ".join(parts)

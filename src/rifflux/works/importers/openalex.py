@@ -117,5 +117,5 @@ def _tags(record: Record, notes: Problems) -> Iterator[Tag]:
 def _license(record: Record) -> str | None:
     """Return the license of the primary location, unless only that of the best open-access location is open."""
     places = (_mapping(record.get(name)).get("license") for name in ("primary_location", "best_oa_location"))
-    told = [license_of(each) for each in places if isinstance(each, str)]
-    return next((each for each in told if permission_of(each)), None) or next(filter(None, told), None)
+    licenses = [license_of(each) for each in places if isinstance(each, str)]
+    return next((each for each in licenses if permission_of(each)), None) or next(filter(None, licenses), None)

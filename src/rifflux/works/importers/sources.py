@@ -20,11 +20,11 @@ _SAYS_NOTHING = {
 }
 
 
-def name_source(store: Store, path: Path, wanted: str | None = None) -> str:
-    """Return the stored name of the source at `path`, or store `wanted` or a name derived from the path."""
+def name_source(store: Store, path: Path, name_hint: str | None = None) -> str:
+    """Return the stored name of the source at `path`, or store `name_hint` or a name derived from the path."""
     known = known_sources(store)
     names = dict(known)
-    name = name_among(names, path, wanted)
+    name = name_among(names, path, name_hint)
     if names != known:
         store.registry.set(_SETTING, json.dumps(names, ensure_ascii=False))
     return name
@@ -36,33 +36,33 @@ def known_sources(store: Store) -> dict[str, str]:
     return known
 
 
-def name_among(known: dict[str, str], path: Path, wanted: str | None = None) -> str:
+def name_among(known: dict[str, str], path: Path, name_hint: str | None = None) -> str:
     """Name the source at `path` as `name_source` does, given the known sources, and add it to them."""
     path = path.expanduser().resolve()
-    name = wanted or next((name for name, held in known.items() if held == str(path)), None)
+    name = name_hint or next((name for name, location in known.items() if location == str(path)), None)
     if name is None:
-        name = _free(_spelt(path), known)
+        name = _free(_slug(path), known)
     known[name] = str(path)
     return name
 
 
 def name_sent(name: str) -> str:
     """Return the source name for an uploaded file, derived from its file name."""
-    return _free(_spelt(Path(name)), {})
+    return _free(_slug(Path(name)), {})
 
 
-def _spelt(path: Path) -> str:
+def _slug(path: Path) -> str:
     if path.suffix != ".tex":
         stem = path.name.split(".")[0]
     else:
         stem = path.stem
     if stem.lower() in _SAYS_NOTHING and path.parent.name:
         stem = path.parent.name
-    spelt = re.sub(r"[^\w.-]+", "-", stem).strip("-.").lower() or "source"
+    slug = re.sub(r"[^\w.-]+", "-", stem).strip("-.").lower() or "source"
     # A scheme of identifiers has this name already, so use the whole file name.
-    if spelt in SCHEMES:
-        return f"{spelt}-{path.name.split('.', 1)[-1].replace('.', '-').lower() or 'file'}"
-    return spelt
+    if slug in SCHEMES:
+        return f"{slug}-{path.name.split('.', 1)[-1].replace('.', '-').lower() or 'file'}"
+    return slug
 
 
 def _free(name: str, known: dict[str, str]) -> str:

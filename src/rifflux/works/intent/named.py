@@ -138,11 +138,11 @@ def work_of_author(text: str, query: Query, store: Store, visible: LicensePolicy
     best = max(shares.values(), default=0.0)
     if best < LEAST_SHARE:
         return None, ""
-    meant = [hit for hit in disclosed if shares[hit.place] == best]
-    if len(meant) > 1:
-        return None, f"{name!r} can be {len(meant)} works here: none was taken to be meant"
+    best_hits = [hit for hit in disclosed if shares[hit.place] == best]
+    if len(best_hits) > 1:
+        return None, f"{name!r} can be {len(best_hits)} works here: none was taken to be meant"
     alone = _LEAD.sub("", text.strip(_EDGES)) == name
-    return NamedWork(meant[0], _tags_of(meant[0], store, visible), name, alone=alone, certainty=BY_AUTHOR), ""
+    return NamedWork(best_hits[0], _tags_of(best_hits[0], store, visible), name, alone=alone, certainty=BY_AUTHOR), ""
 
 
 def _places(text: str, store: Store) -> Mapping[str, list[Place]]:
@@ -203,8 +203,8 @@ def identifier_candidates(text: str) -> list[str]:
 def _title_keys(text: str) -> Mapping[str, str]:
     """Return the title keys of what may be titles: quotations, the whole question, and what it asks about."""
     names = [quoted.strip(_EDGES) for quoted in _QUOTED.findall(text)]
-    asked_about = (each["name"] for pattern in (_ABOUT, _CITING) for each in pattern.finditer(text))
-    for piece in (text, *asked_about):
+    subjects = (each["name"] for pattern in (_ABOUT, _CITING) for each in pattern.finditer(text))
+    for piece in (text, *subjects):
         name = piece.strip(_EDGES)
         for bare in (name, _LEAD.sub("", name)):
             names += (bare, bare.removesuffix("."), _AUTHOR.sub("", bare))

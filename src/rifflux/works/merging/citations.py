@@ -40,10 +40,10 @@ class Citations:
 
         A work cites more than anybody has, but a missing key of its own source is an error.
         """
-        wanted = sorted({key for cited in self._cited.values() for key in cited})
+        cited_keys = sorted({key for cited in self._cited.values() for key in cited})
         known: set[str] = set()
-        for start in range(0, len(wanted), BATCH):
-            known.update(store.catalog.identified(wanted[start : start + BATCH]))
+        for start in range(0, len(cited_keys), BATCH):
+            known.update(store.catalog.identified(cited_keys[start : start + BATCH]))
         lost = [(name, key) for name, cited in self._cited.items() for key in cited if key not in known]
         own = [(name, key) for name, key in lost if key.partition(":")[0] == name.partition(":")[0]]
         return len(lost), [

@@ -26,7 +26,7 @@ from rifflux.works.report import Doubt
 #: The number of works per transaction.
 GROUP = 256
 #: Above this number of failures of one sort, only their count is reported.
-MOST_TOLD = 20
+MAX_REPORTED = 20
 #: The length of the text that names a work without a title.
 OPENING = 100
 
@@ -154,7 +154,7 @@ def within_limits(entries: Sequence[Entry | Failure], prepare: Preparer, intake:
     documents = [document_of(each.work, each.key) if isinstance(each, Entry) else None for each in entries]
     sizes = [len(document.text) if document else 0 for document in documents]
     count_all = intake.may_exceed(len(sizes), sum(sizes))
-    taken: list[Entry | Failure] = []
+    accepted: list[Entry | Failure] = []
     total = 0
     for entry, document, size in zip(entries, documents, sizes, strict=True):
         if document is not None and (count_all or intake.may_be_too_long(size)):
@@ -164,17 +164,17 @@ def within_limits(entries: Sequence[Entry | Failure], prepare: Preparer, intake:
             try:
                 intake.check_document(document.key, chunks)
             except InvalidArgument as error:
-                taken.append(Failure.of(entry.place if isinstance(entry, Entry) else document.key, error))
+                accepted.append(Failure.of(entry.place if isinstance(entry, Entry) else document.key, error))
                 continue
-        taken.append(entry)
-    return taken
+        accepted.append(entry)
+    return accepted
 
 
 def _few(failures: list[Failure]) -> list[Failure]:
-    more = len(failures) - MOST_TOLD
+    more = len(failures) - MAX_REPORTED
     if more <= 0:
         return failures
-    return [*failures[:MOST_TOLD], Failure(failures[MOST_TOLD].path, f"and {more} more like this")]
+    return [*failures[:MAX_REPORTED], Failure(failures[MAX_REPORTED].path, f"and {more} more like this")]
 
 
 def blocks_of_parts(document: Document) -> tuple[Block, ...]:

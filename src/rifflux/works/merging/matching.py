@@ -81,8 +81,8 @@ def _doubt_of(one: tuple[str, Work], other: tuple[str, Work], reason: str) -> Do
 
 def records_of(store: Store, place: Place) -> Mapping[str, Work]:
     """Return the records of a stored work, by the name in each source."""
-    if kept := store.catalog.records(*place):
-        return {name: load(text) for name, text in kept.items()}
+    if records := store.catalog.records(*place):
+        return {name: load(text) for name, text in records.items()}
     document = store.catalog.document(*place)
     if document is None:
         return {}
@@ -220,13 +220,13 @@ class Doubts:
     @classmethod
     def of(cls, store: Store) -> Doubts:
         """Return the doubts of a store."""
-        kept = json.loads(store.registry.setting(_SETTING) or _NONE)
-        found = [Doubt(*each) for each in kept["open"]]
+        stored = json.loads(store.registry.setting(_SETTING) or _NONE)
+        found = [Doubt(*each) for each in stored["open"]]
         return cls(
             store,
             {_pair(each.one, each.other): each for each in found},
-            {_pair(*each) for each in kept["apart"]},
-            {name: set(identifiers) for name, identifiers in kept["disowned"].items()},
+            {_pair(*each) for each in stored["apart"]},
+            {name: set(identifiers) for name, identifiers in stored["disowned"].items()},
         )
 
     def are_apart(self, one: str, other: str) -> bool:

@@ -57,7 +57,7 @@ def _ids_of(authors: Sequence[str], works: Sequence[Work]) -> tuple[str, ...]:
     known = [each for work in works for each in zip(work.authors, work.author_ids, strict=False) if each[1]]
     found = []
     for author in authors if known else ():
-        ids = [id for name, told in known if _are_one(name, author) for id in told.split()]
+        ids = [id for name, author_ids in known if _are_one(name, author) for id in author_ids.split()]
         found.append(" ".join(dict.fromkeys(ids)))
     return tuple(found)
 

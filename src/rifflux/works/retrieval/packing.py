@@ -41,8 +41,8 @@ def evidence_limits(question: Question, min_relevance: float | None) -> Limits:
     A minimum given by the caller replaces the intent's.
     """
     limits = question.decision.intent.limits
-    wanted = {*question.plan.query.filter.metadata, *(credit.role for credit in question.plan.query.credits)}
-    caps = {group: most for group, most in limits.caps.items() if _FIELDS.get(group) not in wanted}
+    constrained = {*question.plan.query.filter.metadata, *(credit.role for credit in question.plan.query.credits)}
+    caps = {group: most for group, most in limits.caps.items() if _FIELDS.get(group) not in constrained}
     limits = replace(limits, caps=caps)
     if min_relevance is None:
         return limits
@@ -62,7 +62,8 @@ def page_of(works: Candidates, found: Gathered, searcher: Searcher, context: Ret
     begins = np.isfinite(works[BEGINS]).tolist()
     visible = context.visible
     groups = [
-        frozenset() if begun else groups_of(hit, visible) for hit, begun in zip(works.passages, begins, strict=True)
+        frozenset() if is_title else groups_of(hit, visible)
+        for hit, is_title in zip(works.passages, begins, strict=True)
     ]
     order, moved = page_order(groups, limits, packer.listed, lambda rows: rate(works.take(rows)))
     if moved:
@@ -223,9 +224,9 @@ class DocumentReader:
         """Return the document at a location."""
         if place not in self.known:
             start = self.places.index(place)
-            wanted = self.places[start : start + AHEAD]
-            found = self.view.store.catalog.documents_at(wanted)
-            for each in wanted:
+            places = self.places[start : start + AHEAD]
+            found = self.view.store.catalog.documents_at(places)
+            for each in places:
                 document = found.get(each)
                 self.known[each] = document and self.view.visible.document(each[0], document)
         return self.known[place]

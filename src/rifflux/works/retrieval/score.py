@@ -159,8 +159,8 @@ class WorkScore:
         known = self.store.catalog.tags_of(ids)
         tags = [known.get(id, []) for id in ids.tolist()]
         if self.subjects:
-            wanted = {_plain(each): 1.0 for each in self.subjects}
-            return share(np.array([_overlap(each, wanted) for each in tags]))
+            weights = {_plain(each): 1.0 for each in self.subjects}
+            return share(np.array([_overlap(each, weights) for each in tags]))
         about = self.question.about
         words = frozenset(self.analyzer.terms(about.hit.title) if about else self.question.plan.query.terms)
         named = np.zeros(len(tags))
@@ -177,15 +177,15 @@ class WorkScore:
 
     def _shared(self, codes: Sequence[Sequence[Tag]]) -> Scores:
         """Return the share of the question's work's codes, or of the top candidates', that each work has."""
-        wanted: dict[str, float] = defaultdict(float)
+        weights: dict[str, float] = defaultdict(float)
         if about := self.question.about:
             like = [tag for tag in about.tags if tag.scheme not in WORDED]
         else:
             like = []
         for rank, tags in enumerate([like] if like else codes[:LEADERS], 1):
             for tag in tags:
-                wanted[_plain(tag.value)] += 1.0 / (rank + 1)
-        return np.array([_overlap(each, wanted) for each in codes])
+                weights[_plain(tag.value)] += 1.0 / (rank + 1)
+        return np.array([_overlap(each, weights) for each in codes])
 
 
 #: The columns that exact scoring adds, besides those of the channels.
@@ -248,10 +248,10 @@ def _likeness(terms: frozenset[str], words: frozenset[str]) -> float:
     return (len(terms & words) / (len(terms | words) or 1)) ** 2
 
 
-def _overlap(tags: Sequence[Tag], wanted: Mapping[str, float]) -> float:
+def _overlap(tags: Sequence[Tag], weights: Mapping[str, float]) -> float:
     total = 0.0
     for tag in tags:
-        total += wanted.get(_plain(tag.value), 0.0) or wanted.get(_plain(f"{tag.scheme}:{tag.value}"), 0.0)
+        total += weights.get(_plain(tag.value), 0.0) or weights.get(_plain(f"{tag.scheme}:{tag.value}"), 0.0)
     return total
 
 

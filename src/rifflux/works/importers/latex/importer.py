@@ -187,10 +187,9 @@ class _LatexPaper:
         items: dict[str, list[str]] = {}
         found = list(_BIBITEM.finditer(text))
         for item, following in zip_longest(found, found[1:]):
-            said = text[item.end() : following.start() if following else len(text)].partition(r"\end{thebibliography}")[
-                0
-            ]
-            mentioned = [parse_identifier(each.rstrip(".")) for each in _MENTIONED.findall(said)]
+            end = following.start() if following else len(text)
+            entry = text[item.end() : end].partition(r"\end{thebibliography}")[0]
+            mentioned = [parse_identifier(each.rstrip(".")) for each in _MENTIONED.findall(entry)]
             names = [str(each) for each in mentioned if each]
             key = (item[1] or item[2]).strip()
             items.setdefault(key, names or [f"{self.source.name}.bib:{key}"])
@@ -204,10 +203,10 @@ def _without_notes(text: str, notes: re.Pattern[str] = _NOTES) -> str:
     for note in notes.finditer(text):
         if note.start() >= start:
             option = bracketed(text, note.end())
-            said = argument(text, option[1] if option else note.end())
+            note_text = argument(text, option[1] if option else note.end())
             pieces.append(text[start : note.start()])
-            if said:
-                start = said[1]
+            if note_text:
+                start = note_text[1]
             elif option:
                 start = option[1]
             else:

@@ -27,7 +27,7 @@ _DECLARE = re.compile(rf"\\declaretheorem\s*{_OPTIONS}\s*\{{([^{{}}]+)\}}\s*{_OP
 _SETTING = re.compile(r"([\w ]+?)\s*(?:=\s*(\{[^{}]*\}|[^,{}]*))?(?:,|\Z)\s*")
 _ALIAS = re.compile(r"\\newaliascnt\s*\{([^{}]+)\}\s*\{([^{}]+)\}")
 _WITHIN = re.compile(r"\\(numberwithin|counterwithin|@addtoreset)(\*?)\s*\{([^{}]+)\}\s*\{([^{}]+)\}")
-_SHOWN = re.compile(r"\\(?:renewcommand\*?\s*\{?|def\s*)\\the([A-Za-z]+)\}?\s*(?=\{)")
+_COUNTER_FORMAT = re.compile(r"\\(?:renewcommand\*?\s*\{?|def\s*)\\the([A-Za-z]+)\}?\s*(?=\{)")
 _VALUE = re.compile(r"\\(arabic|Alph|alph|Roman|roman)\s*\{(\w+)\}|\\the([A-Za-z]+)")
 _ROMAN = (
     *((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x")),
@@ -142,12 +142,12 @@ def numbering(preamble: str, body: str = "") -> Numbering:
             return known.counter
         return name
 
-    for name, shown, shared, outer, numbered in (*_new_theorems(source), *_declared(source)):
+    for name, title, shared, outer, numbered in (*_new_theorems(source), *_declared(source)):
         if shared:
             own = counter(shared)
         else:
             own = aliases.get(name, name)
-        found.theorems[name] = Theorem(readable(shown) or name.capitalize(), own if numbered else None)
+        found.theorems[name] = Theorem(readable(title) or name.capitalize(), own if numbered else None)
         if outer and not shared:
             found.within[own] = counter(outer)
     for match in _WITHIN.finditer(source):
@@ -155,7 +155,7 @@ def numbering(preamble: str, body: str = "") -> Numbering:
         found.within[own] = counter(match[4])
         if match[2] or match[1] == "@addtoreset":
             found.shown.setdefault(own, rf"\arabic{{{own}}}")
-    for match in _SHOWN.finditer(preamble):
+    for match in _COUNTER_FORMAT.finditer(preamble):
         if meaning := argument(preamble, match.end()):
             found.shown[counter(match[1])] = meaning[0]
     return found
@@ -176,7 +176,7 @@ def _declared(source: str) -> Iterator[_Declaration]:
         settings = {
             key.strip(): value.strip("{} ") for key, value in _SETTING.findall(f"{match[1] or ''},{match[3] or ''}")
         }
-        shown, shared, outer = (
+        title, shared, outer = (
             next(filter(None, (settings.get(name) for name in names)), "")
             for names in (
                 ("name", "title", "heading"),
@@ -185,4 +185,4 @@ def _declared(source: str) -> Iterator[_Declaration]:
             )
         )
         for name in match[2].split(","):
-            yield name.strip(), shown or name.strip().capitalize(), shared, outer, settings.get("numbered") != "no"
+            yield name.strip(), title or name.strip().capitalize(), shared, outer, settings.get("numbered") != "no"

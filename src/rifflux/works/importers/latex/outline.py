@@ -93,7 +93,7 @@ class PaperOutline:
         self._text(len(self.body))
         if (brace := unmatched(self.body)) is not None:
             self.problems.append(f"{self.place(brace)}: unmatched brace {self.body[brace]!r}")
-        self.labels = {label: self._referred(shown) for label, shown in self.labels.items()}
+        self.labels = {label: self._referred(heading) for label, heading in self.labels.items()}
         return [replace(each, headings=tuple(map(self._referred, each.headings))) for each in self._passages]
 
     # Environments
@@ -228,8 +228,8 @@ class PaperOutline:
         """Return a heading with placeholders replaced by the numbers that they refer to."""
         if "\u27e6" not in heading:
             return heading
-        shown = _WAITING.sub(lambda mark: self._names.get(mark[2], ("", ""))[mark[1] == "k"], heading)
-        return " ".join(shown.split())
+        resolved = _WAITING.sub(lambda mark: self._names.get(mark[2], ("", ""))[mark[1] == "k"], heading)
+        return " ".join(resolved.split())
 
     def _section(self, mark: re.Match[str]) -> None:
         title = argument(self.body, mark.end())
@@ -245,10 +245,10 @@ class PaperOutline:
             self.numbers.step(mark["level"])
         while self._sections and self._sections[-1][0] >= level:
             self._sections.pop()
-        shown = readable(LABEL.sub("", title[0]))
+        heading = readable(LABEL.sub("", title[0]))
         self._heads = "" if mark["star"] else self.numbers.number(mark["level"])
         numbered = self._heads and level <= LEVELS["subsection"]
-        self._sections.append((level, f"{self._heads} {shown}" if numbered else shown))
+        self._sections.append((level, f"{self._heads} {heading}" if numbered else heading))
         self._names.update((label, (self._heads, f"Section {self._heads}")) for label in LABEL.findall(title[0]))
         self._last = ""
 
@@ -276,7 +276,7 @@ class PaperOutline:
         if kind == DEFINITION and not heading.endswith(")"):
             terms = list(defined_terms(bare))[:MOST_TERMS]
             heading += f" ({', '.join(terms)})" if terms else ""
-        headings = tuple(shown for _, shown in self._sections)
+        headings = tuple(title for _, title in self._sections)
         for label in labels:
             self.labels[label] = heading or " > ".join(headings)
         if re.search(r"\w", re.sub(r"\\[A-Za-z]+|\{[^{}]*\}", "", bare)):

@@ -146,8 +146,8 @@ def _can_be_title(lines: Sequence[Line], pages: Pages) -> bool:
 
 
 def _says(lines: Sequence[Line], pages: Pages, stated: str) -> bool:
-    said = plain(_cleaned(block_text(lines, pages.words, marks=False)))
-    return bool(said) and (said == plain(stated) or (len(said.split()) > 2 and alike(said, plain(stated))))
+    words = plain(_cleaned(block_text(lines, pages.words, marks=False)))
+    return bool(words) and (words == plain(stated) or (len(words.split()) > 2 and alike(words, plain(stated))))
 
 
 def _cleaned(text: str) -> str:
@@ -225,21 +225,22 @@ def _authors(stacks: Sequence[Sequence[Line]], pages: Pages) -> Iterator[str]:
 
 def _lists(stack: Sequence[Line]) -> Iterator[Line]:
     """Yield the lines of a stack, joining lines that list people across line breaks."""
-    held: Line | None = None
+    pending: Line | None = None
     for line in stack:
-        if held is None:
-            held = line
+        if pending is None:
+            pending = line
             continue
-        both = replace(held, text=f"{held.text} {line.text}", words=f"{held.words} {line.words}")
-        same = abs(held.size - line.size) < 0.02 * line.size and held.bold == line.bold and held.italic == line.italic
-        more = len(people_in(both)) > len(people_in(held))
-        if same and more and (_GOES_ON.search(held.words) or not people_in(line)):
-            held = both
+        both = replace(pending, text=f"{pending.text} {line.text}", words=f"{pending.words} {line.words}")
+        same_size = abs(pending.size - line.size) < 0.02 * line.size
+        same = same_size and pending.bold == line.bold and pending.italic == line.italic
+        more = len(people_in(both)) > len(people_in(pending))
+        if same and more and (_GOES_ON.search(pending.words) or not people_in(line)):
+            pending = both
         else:
-            yield held
-            held = line
-    if held is not None:
-        yield held
+            yield pending
+            pending = line
+    if pending is not None:
+        yield pending
 
 
 def _stacks(lines: Sequence[Line]) -> Iterator[list[Line]]:
@@ -259,8 +260,8 @@ def _agreed(authors: tuple[str, ...], stated: Sequence[str], lines: Sequence[Lin
     """Return the page's authors, or those of the file's properties if the page contains all their family names."""
     if authors or len(stated) < 2:  # a single name is usually that of the file's creator
         return authors
-    said = plain(" ".join(line.words.replace(GAP, " ") for line in lines)).split()
-    if all(family in said for family in families(stated)):
+    words = plain(" ".join(line.words.replace(GAP, " ") for line in lines)).split()
+    if all(family in words for family in families(stated)):
         return tuple(stated)
     return ()
 

@@ -251,9 +251,9 @@ def _sentences(text: str) -> Iterator[tuple[str, Identifier]]:
 def _cites_itself(sentence: str, title: str) -> bool:
     """Return True for a sentence that contains most words of the paper's title in order."""
     own = plain(title).split()
-    said = iter(plain(sentence).split())
-    held = sum(word in said for word in own)
-    return len(own) > 1 and held >= _OWN_TITLE * len(own)
+    words = iter(plain(sentence).split())
+    matching = sum(word in words for word in own)
+    return len(own) > 1 and matching >= _OWN_TITLE * len(own)
 
 
 def _is_statement(sentence: str, front: Front) -> bool:

@@ -172,7 +172,7 @@ def _year(pages: Pages) -> int | None:
     edges = [*pages.first[:_EDGE], *pages.first[-_EDGE:], *(line for line in pages.notes if line.page == 1)]
     text = " ".join(plain_line(edge) for edge in edges)
     near = (text[max(0, each.start() - _NEAR) : each.end() + _NEAR] for each in _YEAR.finditer(text))
-    said = {int(each[0]) for each, around in zip(_YEAR.finditer(text), near, strict=True) if _DATED.search(around)}
-    if len(said) == 1:
-        return said.pop()
+    years = {int(each[0]) for each, around in zip(_YEAR.finditer(text), near, strict=True) if _DATED.search(around)}
+    if len(years) == 1:
+        return years.pop()
     return None

@@ -73,9 +73,9 @@ def read_pages(pdf: pypdfium2.PdfDocument) -> Pages:
         lines, turned = page_lines(pdf, number)
         margin = margin or (turned if number == 0 else "")
         found.append(lines)
-    kept = _without_heads(found)
+    bodies = _without_heads(found)
     body = _body(line for page in found for line in page)
-    ordered = [in_columns(page) for page in kept]
+    ordered = [in_columns(page) for page in bodies]
     ordered[:1] = [_front_first(page) for page in ordered[:1]]
     flat = [line for page in ordered for line in page]
     heads = [place for place, line in enumerate(flat) if REFERENCES.fullmatch(plain_line(line))]
@@ -92,7 +92,7 @@ def read_pages(pdf: pypdfium2.PdfDocument) -> Pages:
         len(found),
         margin,
         in_columns(found[0]) if found else (),
-        kept[0] if kept else (),
+        bodies[0] if bodies else (),
         Counter(word.lower() for line in flat for word in _WORD.findall(line.text)),
     )
 
@@ -107,8 +107,8 @@ def _front_first(page: list[Line]) -> list[Line]:
     beside = [line for line in page[place:] if line.column > at.column and at.y + 0.3 * at.size < line.y < across]
     if not 0 < len(beside) <= _MOST_BESIDE or words_of(beside) > _BESIDE_WORDS * len(beside):
         return page
-    taken = {id(line) for line in beside}
-    return [*page[:place], *beside, *(line for line in page[place:] if id(line) not in taken)]
+    moved = {id(line) for line in beside}
+    return [*page[:place], *beside, *(line for line in page[place:] if id(line) not in moved)]
 
 
 def _body(lines: Iterable[Line]) -> float:
@@ -136,11 +136,11 @@ def _without_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     """Remove the rows at page edges that are page numbers or recur on several pages."""
     edges = [_edges(page) for page in pages]
     seen = Counter(key for page in edges for key in {_key(row) for row, _ in page})
-    kept = []
+    remaining = []
     for page, rims in zip(pages, edges, strict=True):
         heads = {id(line) for row, apart in rims if _is_head(row, apart, seen, len(pages)) for line in row}
-        kept.append([line for line in page if id(line) not in heads])
-    return kept
+        remaining.append([line for line in page if id(line) not in heads])
+    return remaining
 
 
 def _edges(page: Sequence[Line]) -> list[tuple[list[Line], bool]]:

@@ -84,13 +84,13 @@ def _labelled(lines: Sequence[Line]) -> list[int]:
 
 
 def _going_on(found: Sequence[tuple[int, int]]) -> list[tuple[int, str]]:
-    kept: list[tuple[int, str]] = []
+    numbered: list[tuple[int, str]] = []
     expected = 1
     for place, number in found:
-        if number == expected or (kept and expected < number <= expected + 1):
-            kept.append((place, str(number)))
+        if number == expected or (numbered and expected < number <= expected + 1):
+            numbered.append((place, str(number)))
             expected = number + 1
-    return kept
+    return numbered
 
 
 def _hanging(lines: Sequence[Line]) -> list[int]:

@@ -203,22 +203,22 @@ def _goes_on(lines: Sequence[Line], place: int, pages: Pages) -> bool:
 
 def _in_sequence(found: Sequence[_HeadingCandidate]) -> list[_HeadingCandidate]:
     """Return the numbered headings in sequence: each number follows the one before it under the same parent."""
-    kept: list[_HeadingCandidate] = []
+    sequence: list[_HeadingCandidate] = []
     last: dict[tuple[str, str], int] = {}
     top = ("", "")
     for each in found:
         kind, parent, number = _numeral(each.number)
-        top = top if kept or parent else (kind, parent)
+        top = top if sequence or parent else (kind, parent)
         before = last.get((kind, parent), 0)
         if before < number <= before + (2 if before else 1) or (number == 1 and before == 0):
-            if parent and kind == "1" and ("1", parent.rpartition(".")[0]) not in last and not kept:
+            if parent and kind == "1" and ("1", parent.rpartition(".")[0]) not in last and not sequence:
                 continue
-            kept.append(each)
+            sequence.append(each)
             last[kind, parent] = number
             if (kind, parent) == top:
                 last = {level: value for level, value in last.items() if level[0] == kind}
-    if len(kept) > 1:
-        return kept
+    if len(sequence) > 1:
+        return sequence
     return []
 
 
