@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rifflux import Cure, Index
-from rifflux.ingest.sync import MANY_GONE
+from rifflux.ingest.sync import MANY_MISSING
 from tests.support.commands import PATIENCE
 
 
@@ -19,7 +19,7 @@ def vault(tmp_path: Path) -> Path:
     """A folder of notes, more than half of which are many."""
     vault = tmp_path / "vault"
     vault.mkdir()
-    for number in range(2 * MANY_GONE):
+    for number in range(2 * MANY_MISSING):
         (vault / f"note-{number}.md").write_text(f"# Note {number}\n\nmarmot {number}\n")
     return vault
 
@@ -39,8 +39,8 @@ def test_an_emptied_folder_keeps_its_files_until_it_is_said_that_they_are_gone(
         assert [(failure.path, failure.code, failure.cure) for failure in report.failed] == [
             (str(vault), "root.lost", Cure.PRUNE)
         ]
-        assert documents(index) == 2 * MANY_GONE
-    assert index.sync(prune=True).deleted_files == 2 * MANY_GONE
+        assert documents(index) == 2 * MANY_MISSING
+    assert index.sync(prune=True).deleted_files == 2 * MANY_MISSING
     assert documents(index) == 0
 
 
@@ -52,26 +52,26 @@ def test_what_is_gone_comes_back_without_being_read_again(index: Index, vault: P
     vault.rmdir()
     (tmp_path / "away").rename(vault)
     report = index.sync()
-    assert (report.indexed_files, report.skipped_files, report.failed) == (0, 2 * MANY_GONE, ())
+    assert (report.indexed_files, report.skipped_files, report.failed) == (0, 2 * MANY_MISSING, ())
 
 
 def test_a_folder_that_lost_most_of_its_files_keeps_them(index: Index, vault: Path) -> None:
     index.add(vault)
-    for path in sorted(vault.iterdir())[: MANY_GONE + 1]:
+    for path in sorted(vault.iterdir())[: MANY_MISSING + 1]:
         path.unlink()
     report = index.sync()
     assert (report.deleted_files, [failure.code for failure in report.failed]) == (0, ["root.lost"])
-    assert index.sync(prune=True).deleted_files == MANY_GONE + 1
+    assert index.sync(prune=True).deleted_files == MANY_MISSING + 1
 
 
 def test_half_of_a_folder_or_fewer_than_many_are_forgotten(index: Index, vault: Path) -> None:
     index.add(vault)
-    for path in sorted(vault.iterdir())[:MANY_GONE]:
+    for path in sorted(vault.iterdir())[:MANY_MISSING]:
         path.unlink()
-    assert index.sync().deleted_files == MANY_GONE
-    for path in sorted(vault.iterdir())[: MANY_GONE - 1]:
+    assert index.sync().deleted_files == MANY_MISSING
+    for path in sorted(vault.iterdir())[: MANY_MISSING - 1]:
         path.unlink()
-    assert index.sync().deleted_files == MANY_GONE - 1
+    assert index.sync().deleted_files == MANY_MISSING - 1
 
 
 def test_files_that_only_moved_within_their_folder_are_not_lost(index: Index, vault: Path) -> None:
@@ -80,7 +80,7 @@ def test_files_that_only_moved_within_their_folder_are_not_lost(index: Index, va
     for path in sorted(vault.glob("*.md")):
         path.rename(vault / "inner" / path.name)
     report = index.sync()
-    assert (report.indexed_files, report.deleted_files, report.failed) == (2 * MANY_GONE, 2 * MANY_GONE, ())
+    assert (report.indexed_files, report.deleted_files, report.failed) == (2 * MANY_MISSING, 2 * MANY_MISSING, ())
 
 
 def test_a_folder_on_another_device_keeps_what_is_gone(index: Index, vault: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_first_run_that_fails_is_taken_up_by_the_next(
         patched.setattr("rifflux.ingest.sync.Sync.__call__", _fail)
         with pytest.raises(OSError, match="input/output error"):
             index.add(vault)
-    assert index.sync().indexed_files == 2 * MANY_GONE
+    assert index.sync().indexed_files == 2 * MANY_MISSING
 
 
 def _fail(*_: object) -> None:
@@ -142,7 +142,7 @@ def test_a_file_of_any_date_is_stored_beside_the_others(index: Index, vault: Pat
     if int(odd.stat().st_mtime) != moment:
         pytest.skip("the file system does not hold the date")
     report = index.add(vault)
-    assert (report.indexed_files, report.failed) == (2 * MANY_GONE, ())
+    assert (report.indexed_files, report.failed) == (2 * MANY_MISSING, ())
     assert [remark.code for remark in report.remarks] == ["file.misdated"]
     again = index.add(vault)
     assert (again.indexed_files, again.remarks) == (0, ())

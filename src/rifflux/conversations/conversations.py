@@ -113,11 +113,11 @@ class Conversations:
         """Change the given fields of a conversation; later imports preserve them. Raises `NotFound`."""
         with self._store.transaction():
             known = self.get(id)
-            wanted = checked_conversation(_changed(known, **vars(request)))
-            if wanted != known:
-                self._put(as_edited(conversation_row(wanted), self._row(id)))
-                self._messages().retitle(wanted)
-        return wanted
+            edited = checked_conversation(_changed(known, **vars(request)))
+            if edited != known:
+                self._put(as_edited(conversation_row(edited), self._row(id)))
+                self._messages().retitle(edited)
+        return edited
 
     def delete(self, id: str) -> int:
         """Delete a conversation with all its messages and return their number. Raises `NotFound`."""
@@ -381,8 +381,8 @@ class Conversations:
         return MessageWriter(self._store, turns)
 
     def _embed(self, changes: Sequence[DocumentChange], embed: bool | None) -> Embedded:
-        wanted = changes and (self.hybrid if embed is None else embed)
-        if wanted:
+        enabled = changes and (self.hybrid if embed is None else embed)
+        if enabled:
             return self._writer.embed_changes(changes)
         return Embedded()
 

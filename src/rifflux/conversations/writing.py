@@ -78,10 +78,10 @@ class MessageWriter:
     def keep(self, conversation_id: str, keys: Container[str]) -> int:
         """Remove all messages except the given ones and those that the user added; return how many were removed."""
         rows = self.store.catalog.in_order(conversation_id)
-        gone = [row.key for row in rows if row.key not in keys and not was_added(row)]
-        for key in gone:
+        removed = [row.key for row in rows if row.key not in keys and not was_added(row)]
+        for key in removed:
             self.remove(conversation_id, key)
-        return len(gone)
+        return len(removed)
 
     def retitle(self, conversation: Conversation) -> None:
         """Update all messages of a conversation to its current title and state."""
@@ -160,10 +160,10 @@ class MessageWriter:
         places = {row.key: place for place, row in enumerate(rows)}
         if places.keys() >= set(keys):
             origin = places[keys[0]]
-            wanted = [places[key] for key in keys]
+            positions = [places[key] for key in keys]
             begins = origin < near
             ends = len(rows) <= origin + len(keys) + near
-            if (begins or min(wanted) >= before) and (ends or max(wanted) + after < len(rows)):
+            if (begins or min(positions) >= before) and (ends or max(positions) + after < len(rows)):
                 return rows
         return self.store.catalog.in_order(conversation_id)
 

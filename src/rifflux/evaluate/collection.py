@@ -208,8 +208,8 @@ def read_feedback(index: Index) -> Collection:
         graded = grades.setdefault(" ".join(event.query.split()), {})
         graded[_qualified(event.namespace, event.key)] = event.grade or 0
     for graded in grades.values():
-        for gone in [document for document in graded if document not in index]:
-            del graded[gone]
+        for missing in [document for document in graded if document not in index]:
+            del graded[missing]
     questions = tuple(
         JudgedQuestion(f"q{number}", query, graded)
         for number, (query, graded) in enumerate(grades.items(), 1)

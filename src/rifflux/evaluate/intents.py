@@ -83,19 +83,19 @@ def intents_of(index: Index, questions: Sequence[LabelledQuestion]) -> list[Take
     """Return the predicted intent of each question by the retrieval of an index, without searching."""
     found = []
     for question in questions:
-        asked = index.retrieve.decide_intent(question.text)
-        found.append(TakenFor(question, asked.intent.name, asked.reason))
+        decision = index.retrieve.decide_intent(question.text)
+        found.append(TakenFor(question, decision.intent.name, decision.reason))
     return found
 
 
 def summary(found: Sequence[TakenFor]) -> Mapping[str, Any]:
     """Return the counts by intent and the misclassified questions, as JSON."""
-    asked = Counter(each.question.intent for each in found)
+    totals = Counter(each.question.intent for each in found)
     right = Counter(each.question.intent for each in found if each.right)
     wrong = [
         {"query": each.question.text, "intent": each.question.intent, "taken_for": each.intent, "reason": each.reason}
         for each in found
         if not each.right
     ]
-    intents = {name: {"questions": count, "right": right[name]} for name, count in asked.items()}
+    intents = {name: {"questions": count, "right": right[name]} for name, count in totals.items()}
     return {"questions": len(found), "right": right.total(), "intents": intents, "wrong": wrong}

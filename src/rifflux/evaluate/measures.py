@@ -34,11 +34,11 @@ def measured(questions: Sequence[JudgedQuestion], rankings: Rankings) -> Mapping
     judged = {question.id: dict(question.grades) for question in questions}
     # Only the order matters; ranks as scores are exact where nearly tied scores would not be.
     run = {id: {document: float(-rank) for rank, document in enumerate(rankings.get(id, ()), 1)} for id in judged}
-    wanted = {ir_measures.parse_measure(theirs): ours for ours, theirs in MEASURES.items()}
+    names = {ir_measures.parse_measure(theirs): ours for ours, theirs in MEASURES.items()}
     place = {question.id: number for number, question in enumerate(questions)}
     values = {name: np.zeros(len(questions)) for name in MEASURES}
-    for metric in ir_measures.iter_calc(list(wanted), judged, run):
-        values[wanted[metric.measure]][place[metric.query_id]] = metric.value
+    for metric in ir_measures.iter_calc(list(names), judged, run):
+        values[names[metric.measure]][place[metric.query_id]] = metric.value
     return values
 
 

@@ -34,22 +34,24 @@ def table(outcomes: Sequence[RunOutcome]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    shown = Table(box=box.SIMPLE_HEAD, caption=LEGEND, caption_justify="left", padding=(0, 1, 0, 0), pad_edge=False)
-    shown.add_column("run", overflow="fold", min_width=18)
+    rendered = Table(box=box.SIMPLE_HEAD, caption=LEGEND, caption_justify="left", padding=(0, 1, 0, 0), pad_edge=False)
+    rendered.add_column("run", overflow="fold", min_width=18)
     for heading in (*LABELS.values(), "p"):
-        shown.add_column(heading, justify="right", no_wrap=True)
+        rendered.add_column(heading, justify="right", no_wrap=True)
     for name, group in by_collection(outcomes).items():
         best = leaders(group)
-        shown.add_row(Text(f"{name} ({len(group[0].questions):,})", "cyan"))
+        rendered.add_row(Text(f"{name} ({len(group[0].questions):,})", "cyan"))
         for outcome in group:
             cells = [Text(text, "bold" if outcome in best.get(column, ()) else "") for column, text in _cells(outcome)]
-            shown.add_row(Text(f"  {outcome.run}"), *cells)
-        shown.add_section()
+            rendered.add_row(Text(f"  {outcome.run}"), *cells)
+        rendered.add_section()
     for number, (run, values) in enumerate(means(outcomes).items()):
         if not number:
-            shown.add_row(Text("mean of collections", "cyan"))
-        shown.add_row(Text(f"  {run}"), *(f"{value:.4f}" + "  " * (name == PRIMARY) for name, value in values.items()))
-    return shown
+            rendered.add_row(Text("mean of collections", "cyan"))
+        rendered.add_row(
+            Text(f"  {run}"), *(f"{value:.4f}" + "  " * (name == PRIMARY) for name, value in values.items())
+        )
+    return rendered
 
 
 #: The headings of the columns specific to works.
@@ -67,16 +69,16 @@ def works_table(outcomes: Sequence[RunOutcome]) -> Table | None:
     from rich.table import Table
     from rich.text import Text
 
-    told = [outcome for outcome in outcomes if outcome.works]
-    if not told:
+    rows = [outcome for outcome in outcomes if outcome.works]
+    if not rows:
         return None
-    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    shown.add_column("works", overflow="fold", min_width=18)
+    rendered = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    rendered.add_column("works", overflow="fold", min_width=18)
     for heading in WORKS_LABELS.values():
-        shown.add_column(heading, justify="right", no_wrap=True)
-    for outcome in told:
-        shown.add_row(Text(f"{label(outcome)}: {outcome.run}"), *works_cells(outcome))
-    return shown
+        rendered.add_column(heading, justify="right", no_wrap=True)
+    for outcome in rows:
+        rendered.add_row(Text(f"{label(outcome)}: {outcome.run}"), *works_cells(outcome))
+    return rendered
 
 
 def works_cells(outcome: RunOutcome) -> list[str]:
@@ -115,9 +117,11 @@ def means(outcomes: Sequence[RunOutcome]) -> dict[str, dict[str, float]]:
     for outcome in outcomes:
         found.setdefault(outcome.run, []).append(outcome)
     return {
-        run: {measure: sum(each.mean(measure) for each in held) / len(held) for measure in MEASURES}
-        for run, held in found.items()
-        if len(held) == len(groups) > 1
+        run: {
+            measure: sum(each.mean(measure) for each in outcomes_of_run) / len(outcomes_of_run) for measure in MEASURES
+        }
+        for run, outcomes_of_run in found.items()
+        if len(outcomes_of_run) == len(groups) > 1
     }
 
 

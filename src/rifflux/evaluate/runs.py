@@ -135,10 +135,10 @@ def parse_run(text: str) -> Run:
         wrong = sorted(options.keys() & (_RETRIEVING - {"mode"}))
     if wrong:
         if run.retrieves:
-            told = "retrieval"
+            operation = "retrieval"
         else:
-            told = "a search; use mode=retrieve"
-        raise InvalidArgument(f"the run {text!r}: {wrong[0]} is not an option of {told}")
+            operation = "a search; use mode=retrieve"
+        raise InvalidArgument(f"the run {text!r}: {wrong[0]} is not an option of {operation}")
     if {"parts", "intent"} <= options.keys():
         raise InvalidArgument(f"the run {text!r}: parts weight all questions alike, so omit parts= or intent=")
     return run

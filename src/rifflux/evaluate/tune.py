@@ -134,18 +134,18 @@ def reset(registry: Registry) -> bool:
 def answerable(index: Index, collection: Collection) -> list[JudgedQuestion]:
     """Return the questions with a relevant document in the index. Raises `InvalidArgument` if there are too few."""
     known = index.admin.store.catalog.find_documents
-    kept = [
+    usable = [
         question
         for question in collection.questions
         if any(grade > 0 and known(document) for document, grade in question.grades.items())
     ]
-    if len(kept) < FEWEST:
+    if len(usable) < FEWEST:
         raise InvalidArgument(
-            f"tuning needs {FEWEST} questions with a relevant document in the index, but there are {len(kept)} of "
+            f"tuning needs {FEWEST} questions with a relevant document in the index, but there are {len(usable)} of "
             f"{len(collection.questions)} (are the collection's documents indexed?)",
             cure=Cure.JUDGE,
         )
-    return kept
+    return usable
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,14 +290,14 @@ def judged(index: Index, collection: Collection, question: JudgedQuestion) -> tu
     table = fetch(replace(plan, passages=DEPTH), plan.candidates())
     names = [collection.identify(hit) for hit in table.passages]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    asked = feature_input(plan, table.head(TOP), index.admin.view.resources)
+    inputs = feature_input(plan, table.head(TOP), index.admin.view.resources)
     found = Judged(
-        np.stack([COMPONENTS[name](asked) for name in ORDER], axis=1),
+        np.stack([COMPONENTS[name](inputs) for name in ORDER], axis=1),
         np.array([numbers[name] for name in names[:TOP]], np.int64),
         np.array([question.grades.get(name, 0) for name in numbers], np.float64),
         ideal_gain(question),
     )
-    return found, asked
+    return found, inputs
 
 
 def ideal_gain(question: JudgedQuestion) -> float:

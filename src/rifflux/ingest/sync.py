@@ -102,7 +102,7 @@ class SyncTally:
     unopened: list[Failure] = field(default_factory=list)
     remarks: list[Notice] = field(default_factory=list)
     #: The paths missing from each root, and the number of new files there.
-    gone: dict[Path, set[str]] = field(default_factory=dict)
+    missing: dict[Path, set[str]] = field(default_factory=dict)
     added: Counter[Path] = field(default_factory=Counter)
     #: The links encountered, by the paths that they lead to.
     links: Links = field(default_factory=dict)
@@ -219,7 +219,7 @@ class Sync:
     """Reads changed files below a target and stores them, each document in one transaction.
 
     A file of the same size, times and inode is not opened; one with the same content is not parsed, unless
-    `force`. `remove_gone` removes missing files of the targets from the index; nothing outside them is touched. With
+    `force`. `remove_missing` removes missing files of the targets from the index; nothing outside them is touched. With
     `prune` True all of them are removed, with False none, and with None those that do not seem lost by accident.
     """
 
@@ -245,20 +245,20 @@ class Sync:
                 finder = replace(finder, exclude=(*finder.exclude, *patterns))
         items = list(finder.within(target.root, target.within, noticed=target.noticed, links=tally.links))
         tally.found += len(items)
-        unread = self._store(str(target.root), self._due(items, target, known, tally), tally, progress)
+        unread = self._store(str(target.root), self._read_jobs(items, target, known, tally), tally, progress)
         if self.prune is not False:
-            gone, unwanted = _gone(items, known, unread)
+            missing, unwanted = _missing(items, known, unread)
             if unwanted:
                 self.store.catalog.remove_files(str(target.root), sorted(unwanted))
                 tally.deleted += len(unwanted)
-            tally.gone.setdefault(target.root, set()).update(gone)
+            tally.missing.setdefault(target.root, set()).update(missing)
             tally.added[target.root] += sum(isinstance(item, FoundFile) and item.path not in known for item in items)
 
-    def _due(
+    def _read_jobs(
         self, items: Sequence[FoundFile | Skipped], target: Target, known: Mapping[str, FileState], tally: SyncTally
     ) -> list[ReadJob]:
         """Return a job for each file to open; for the others, record the reason."""
-        due = []
+        jobs = []
         languages = Languages.of(self.store)
         for item in items:
             place = target.root / item.path
@@ -280,7 +280,7 @@ class Sync:
                     Notice("file.misdated", f"{place}: its date is taken as {item.updated_at}", data=data)
                 )
             if state is None or self.force:
-                due.append(ReadJob(str(target.root), item, language=language, all_files=self.finder.all_files))
+                jobs.append(ReadJob(str(target.root), item, language=language, all_files=self.finder.all_files))
             elif (
                 (state.size, state.mtime_ns, state.inode, state.ctime_ns)
                 != (item.size, item.mtime_ns, item.inode, item.ctime_ns)
@@ -289,15 +289,15 @@ class Sync:
             ):
                 # A file that could not be read is read again, whatever its content.
                 hash = "" if state.problem else state.hash
-                due.append(ReadJob(str(target.root), item, hash, language=language, all_files=self.finder.all_files))
+                jobs.append(ReadJob(str(target.root), item, hash, language=language, all_files=self.finder.all_files))
             elif state.problem:
                 tally.failed.append(Failure(str(place), state.problem, kind=state.problem_kind))
                 tally.failed_kinds[state.problem_kind] += 1
             else:
                 tally.unchanged += 1
-        return due
+        return jobs
 
-    def _store(self, root: str, due: Sequence[ReadJob], tally: SyncTally, progress: Progress | None) -> set[str]:
+    def _store(self, root: str, read_jobs: Sequence[ReadJob], tally: SyncTally, progress: Progress | None) -> set[str]:
         """Read files and store their documents; files already read stay stored if the run ends early.
 
         Returns the paths of files that no reader takes.
@@ -307,8 +307,8 @@ class Sync:
         unread: set[str] = set()
         waiting: list[FileChange] = []
         size = 0
-        jobs = (part for job in due for part in jobs_of(job))
-        for job, outcome in self.reading(jobs, sum(job.found.size for job in due)):
+        jobs = (part for job in read_jobs for part in jobs_of(job))
+        for job, outcome in self.reading(jobs, sum(job.found.size for job in read_jobs)):
             if job.lines:
                 if job.lines.first == 1:
                     records = Records(job.name)
@@ -341,7 +341,7 @@ class Sync:
                 size = 0
             done += not job.lines or job.lines.last
             if progress:
-                progress("read", done, len(due))
+                progress("read", done, len(read_jobs))
         if waiting:
             self._put(root, waiting, tally)
         return unread
@@ -372,28 +372,28 @@ class Sync:
                 for change in changes:
                     self._put(root, [change], tally)
 
-    def remove_gone(self, tally: SyncTally) -> None:
+    def remove_missing(self, tally: SyncTally) -> None:
         """Remove missing files of a run's targets, unless a root seems to have lost them by accident.
 
         Such a root fails with the cure if the loss is intended.
         """
         devices: dict[str, int] = json.loads(self.store.registry.setting(_DEVICES) or "{}")
-        for root, gone in tally.gone.items():
+        for root, missing in tally.missing.items():
             device = root.stat().st_dev if root.is_dir() else 0
-            if gone and self.prune is None and (loss := self._loss(root, gone, tally.added[root], devices)):
-                data = {"root": str(root), "files": len(gone)}
+            if missing and self.prune is None and (loss := self._loss(root, missing, tally.added[root], devices)):
+                data = {"root": str(root), "files": len(missing)}
                 reason = f"{loss}: its indexed content stays"
                 lost = Failure(str(root), reason, code="root.lost", cure=Cure.PRUNE, data=data, kind="lost")
                 tally.failed.append(lost)
                 continue
-            if gone:
-                self.store.catalog.remove_files(str(root), sorted(gone))
-                tally.deleted += len(gone)
+            if missing:
+                self.store.catalog.remove_files(str(root), sorted(missing))
+                tally.deleted += len(missing)
             if device and devices.get(str(root)) != device and str(root) in folders(self.store):
                 devices[str(root)] = device
                 self.store.registry.set(_DEVICES, json.dumps(devices, ensure_ascii=False, sort_keys=True))
 
-    def _loss(self, root: Path, gone: Collection[str], added: int, devices: Mapping[str, int]) -> str:
+    def _loss(self, root: Path, missing: Collection[str], added: int, devices: Mapping[str, int]) -> str:
         """Return why a folder seems to have lost files by accident, or an empty string."""
         if str(root) not in folders(self.store):
             return ""
@@ -402,43 +402,43 @@ class Sync:
                 return "the folder is empty now"
         device = root.stat().st_dev
         if devices.get(str(root), device) != device:
-            return f"the folder is on another device now, and {len(gone):,} files are gone from it"
-        if len(gone) - added >= MANY_GONE:
+            return f"the folder is on another device now, and {len(missing):,} files are gone from it"
+        if len(missing) - added >= MANY_MISSING:
             known = len(self.store.catalog.files(str(root)))
-            if 2 * (len(gone) - added) > known - added:
-                return f"{len(gone):,} of the {known - added:,} files of the folder are gone"
+            if 2 * (len(missing) - added) > known - added:
+                return f"{len(missing):,} of the {known - added:,} files of the folder are gone"
         return ""
 
 
-def _gone(
+def _missing(
     items: Sequence[FoundFile | Skipped], known: Mapping[str, FileState], unread: set[str]
 ) -> tuple[set[str], set[str]]:
     """Return the known files that are missing, and those that exist but are now skipped.
 
     Inaccessible files are in neither.
     """
-    gone = set(known)
+    missing = set(known)
     unwanted = unread & known.keys()
     for item in items:
         if isinstance(item, FoundFile):
-            gone.discard(item.path)
+            missing.discard(item.path)
             continue
         if item.path == "./":
-            met = set(gone) if item.failed else set()
+            affected = set(missing) if item.failed else set()
         elif item.path.endswith("/"):
-            met = {path for path in gone if path.startswith(item.path)}
+            affected = {path for path in missing if path.startswith(item.path)}
         else:
-            met = gone & {item.path}
-        gone -= met
+            affected = missing & {item.path}
+        missing -= affected
         if not item.failed:
-            unwanted |= met
-    return gone, unwanted
+            unwanted |= affected
+    return missing, unwanted
 
 
 #: The setting that stores the devices of folders at their last sync.
 _DEVICES = "devices"
 #: A folder that loses at least this many files at once, and more than half of them, seems to lose them by accident.
-MANY_GONE = 20
+MANY_MISSING = 20
 
 
 # What was added to the index: folders as a whole, and single files of other folders
@@ -503,11 +503,11 @@ def set_language(store: Store, path: Path, language: str) -> str | None:
     return former
 
 
-def _forget_languages(store: Store, gone: Path) -> None:
+def _forget_languages(store: Store, removed_path: Path) -> None:
     by_path = Languages.of(store).by_path
-    kept = {path: language for path, language in by_path.items() if not _at(gone, Path(path))}
-    if kept != by_path:
-        store.registry.set(_LANGUAGES, json.dumps(kept, ensure_ascii=False, sort_keys=True))
+    remaining = {path: language for path, language in by_path.items() if not _at(removed_path, Path(path))}
+    if remaining != by_path:
+        store.registry.set(_LANGUAGES, json.dumps(remaining, ensure_ascii=False, sort_keys=True))
 
 
 # What is excluded from a folder: patterns as in .gitignore given by users, and those of removed files
@@ -572,12 +572,12 @@ def take_again(store: Store, target: Target) -> None:
         patterns = _patterns(store, setting).get(root)
         if not patterns:
             continue
-        kept = [each for each in patterns if each.rstrip("/") != named]
+        remaining = [each for each in patterns if each.rstrip("/") != named]
         if setting == _REMOVED:
-            kept = [each for each in kept if not f"/{each.lstrip('/')}".startswith(f"{named}/")]
-        if Ignores().under("", kept)(path, folder=target.within.is_dir()):
-            kept.append(f"!{named}")
-        _set_patterns(store, setting, root, kept)
+            remaining = [each for each in remaining if not f"/{each.lstrip('/')}".startswith(f"{named}/")]
+        if Ignores().under("", remaining)(path, folder=target.within.is_dir()):
+            remaining.append(f"!{named}")
+        _set_patterns(store, setting, root, remaining)
 
 
 def remember(store: Store, target: Target) -> None:
@@ -599,31 +599,31 @@ def absorb(store: Store, target: Target) -> None:
         if mine is None:
             mine = store.catalog.files(str(target.root))
         below = inner.relative_to(target.root).as_posix()
-        held = store.catalog.files(root)
-        taken = [path for path in held if f"{below}/{path}" in mine]
+        known = store.catalog.files(root)
+        contained = [path for path in known if f"{below}/{path}" in mine]
         with store.transaction():
-            store.catalog.remove_files(root, taken)
-            if len(taken) == len(held):
+            store.catalog.remove_files(root, contained)
+            if len(contained) == len(known):
                 _set_folders(store, {*folders(store)} - {root})
 
 
 def forget(store: Store, path: Path) -> int | None:
     """Remove every file at or below a missing path; return their number, or None if none was known there."""
-    gone = {
+    missing = {
         root: [name for name in store.catalog.files(root) if _at(path, Path(root, name))]
         for root in store.catalog.roots()
     }
-    if not any(gone.values()) and not any(_at(path, Path(folder)) for folder in folders(store)):
+    if not any(missing.values()) and not any(_at(path, Path(folder)) for folder in folders(store)):
         return None
     with store.transaction():
-        for root, names in gone.items():
+        for root, names in missing.items():
             store.catalog.remove_files(root, names)
         _set_folders(store, [folder for folder in folders(store) if not _at(path, Path(folder))])
         _forget_languages(store, path)
         for root in {**exclusions(store), **removed(store)}:
             if _at(path, Path(root)):
                 set_exclusions(store, root, ())
-    return sum(map(len, gone.values()))
+    return sum(map(len, missing.values()))
 
 
 def _at(path: Path, other: Path) -> bool:

@@ -43,11 +43,13 @@ class Watcher:
         around = sorted({file.parent for file in self.files})
         for paths, recursive in ((self.folders, True), (around, False)):
             if paths:
-                begun = threading.Event()
-                thread = threading.Thread(target=self._watch, args=(paths, recursive, begun), name="watch", daemon=True)
+                started = threading.Event()
+                thread = threading.Thread(
+                    target=self._watch, args=(paths, recursive, started), name="watch", daemon=True
+                )
                 self._threads.append(thread)
                 thread.start()
-                begun.wait()
+                started.wait()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -70,11 +72,11 @@ class Watcher:
                 found |= change
         return frozenset(found)
 
-    def _watch(self, paths: Sequence[Path], recursive: bool, begun: threading.Event) -> None:
+    def _watch(self, paths: Sequence[Path], recursive: bool, started: threading.Event) -> None:
         from watchfiles import Change, watch
 
         def passes(_: Change, name: str) -> bool:
-            begun.set()
+            started.set()
             path = Path(name)
             return (recursive or path in self.files) and self.wanted(path)
 
@@ -91,13 +93,13 @@ class Watcher:
                 raise_interrupt=False,
                 ignore_permission_denied=True,
             ):
-                begun.set()
+                started.set()
                 if changes:
                     self._queue.put(frozenset(Path(name) for _, name in changes))
         except Exception as error:  # whatever the system has against watching
             self._queue.put(_explained(error))
         finally:
-            begun.set()
+            started.set()
 
 
 @dataclass(frozen=True, slots=True)

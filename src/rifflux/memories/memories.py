@@ -103,20 +103,20 @@ class Memories:
             given["expires_at"] = self._moment(request.expires_at)
         with self._store.transaction():
             known = self.get(id)
-            wanted = replace(known, **given)
-            checked_memory(wanted.text, wanted.category, wanted.importance, wanted.confidence)
-            wanted = replace(
-                wanted,
-                text=wanted.text.strip(),
-                category=wanted.category.strip(),
-                confidence=float(wanted.confidence),
+            edited = replace(known, **given)
+            checked_memory(edited.text, edited.category, edited.importance, edited.confidence)
+            edited = replace(
+                edited,
+                text=edited.text.strip(),
+                category=edited.category.strip(),
+                confidence=float(edited.confidence),
             )
-            if wanted == known:
+            if edited == known:
                 return known
-            wanted = replace(wanted, version=known.version + 1, updated_at=iso_time(self._now(), "auto"))
-            changes = self._writer.put_now(MEMORIES, [memory_row(wanted)])
+            edited = replace(edited, version=known.version + 1, updated_at=iso_time(self._now(), "auto"))
+            changes = self._writer.put_now(MEMORIES, [memory_row(edited)])
         self._writer.embed_changes(changes)
-        return wanted
+        return edited
 
     def _expiry(self, given: str | float | None, category: str, now: float) -> str | None:
         if given is not None:
@@ -210,12 +210,12 @@ class Memories:
         meaning as in a search of files; `rrf` fuses by ranks alone. Model work that exceeds `deadline_ms` is skipped.
         """
         chosen = request.rerank or ("llm" if self._view.session.has_llm else self._recall())
-        asked = self.in_force(request.category, request.min_importance, request.min_confidence)
+        active = self.in_force(request.category, request.min_importance, request.min_confidence)
         found = self._searcher.search(
             request.query,
             top_k=request.top_k,
             fusion=request.fusion,
-            filter=asked,
+            filter=active,
             rerank=chosen,
             deadline_ms=request.deadline_ms,
         )
@@ -246,8 +246,8 @@ class Memories:
             trusted = self.rules.least_confidence
         else:
             trusted = confidence
-        asked = _filter_of(category, importance, trusted)
-        return replace(asked, bounds=(*asked.bounds, Bound("expires_at", least=self._now())), without=_SUPERSEDED)
+        filter = _filter_of(category, importance, trusted)
+        return replace(filter, bounds=(*filter.bounds, Bound("expires_at", least=self._now())), without=_SUPERSEDED)
 
     def get(self, id: str) -> Memory:
         """Return a memory by id, whether in force or not. Raises `NotFound`."""
@@ -304,9 +304,9 @@ class Memories:
             return 0
         with self._store.transaction():
             links = {memory.id: memory.superseded_by for memory in self.all(everything=True)}
-            gone = {document.key for document in self._store.catalog.documents(MEMORIES, old)}
-            gone -= {_last(id, links) for id in links if id not in gone and _left(id, links, gone) is None}
-            return self._remove(gone)
+            expired = {document.key for document in self._store.catalog.documents(MEMORIES, old)}
+            expired -= {_last(id, links) for id in links if id not in expired and _left(id, links, expired) is None}
+            return self._remove(expired)
 
     def _remove(self, ids: Collection[str]) -> int:
         """Delete memories and relink their predecessors."""
@@ -347,10 +347,10 @@ def _filter_of(category: str | None, importance: int | None, confidence: float |
     return Filter(kinds=(KIND,), metadata={"category": category} if category else {}, bounds=tuple(bounds))
 
 
-def _left(id: str, links: Mapping[str, str | None], gone: Collection[str]) -> str | None:
+def _left(id: str, links: Mapping[str, str | None], deleted: Collection[str]) -> str | None:
     """Return the id that supersedes a memory after the given ones are deleted."""
     found = links.get(id)
-    while found in gone:
+    while found in deleted:
         found = links.get(found) if found else None
     return found
 

@@ -300,7 +300,7 @@ class Writer:
                         kinds = Counter(each.kind for each in tally.left_out[before:])
                         kinds += tally.by_rule - rules
                         note_unread(store, str(target.root), kinds, tally.unopened[unopened:])
-                sync.remove_gone(tally)
+                sync.remove_missing(tally)
         except (RiffluxError, OSError):
             record_refresh(store, succeeded=False)
             raise

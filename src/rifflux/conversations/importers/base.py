@@ -280,5 +280,5 @@ def in_parts(found: Iterable[tuple[Conversation, Message] | Failure]) -> Iterato
 def _threads(pending: Mapping[str, tuple[Conversation, list[Message]]]) -> Iterator[Thread]:
     for conversation, messages in pending.values():
         dates = [message.created_at for message in messages if message.created_at]
-        began = conversation.created_at or min(dates, default=None)
-        yield Thread(replace(conversation, created_at=began), tuple(messages))
+        created_at = conversation.created_at or min(dates, default=None)
+        yield Thread(replace(conversation, created_at=created_at), tuple(messages))

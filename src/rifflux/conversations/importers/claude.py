@@ -31,7 +31,7 @@ from rifflux.errors import Unreadable
 from rifflux.types import Failure
 
 _SOURCE = "claude"
-_THOUGHT = frozenset({"thinking", "redacted_thinking"})
+_REASONING = frozenset({"thinking", "redacted_thinking"})
 #: Tools whose input is a document that people see, with the names of the fields that hold it.
 _WRITING = {"artifacts": ("content", "new_str"), "create_file": ("file_text",)}
 #: Artifacts in their older form, inside the text of answers.
@@ -79,22 +79,27 @@ def _project(record: Mapping[str, Any], tally: Tally) -> Iterator[Thread]:
     """Yield the thread of a project, unless it is empty."""
     id = string_of(record.get("uuid"))
     name = string_of(record.get("name"))
-    began = date_of(record.get("created_at"), tally)
-    told = [("description", record.get("description"), began), ("instructions", record.get("prompt_template"), began)]
+    created_at = date_of(record.get("created_at"), tally)
+    entries = [
+        ("description", record.get("description"), created_at),
+        ("instructions", record.get("prompt_template"), created_at),
+    ]
     for number, doc in enumerate((mapping_of(each) for each in list_of(record.get("docs"))), 1):
         words = string_of(doc.get("content"))
         if words.strip():
             text = f"{named_file(doc.get('filename'))}\n{words}".strip()
         else:
             text = ""
-        told.append((string_of(doc.get("uuid")) or f"document-{number}", text, date_of(doc.get("created_at"), tally)))
+        key = string_of(doc.get("uuid")) or f"document-{number}"
+        entries.append((key, text, date_of(doc.get("created_at"), tally)))
     messages = tuple(
         Message(key, id, string_of(text).strip(), created_at=date, source=_SOURCE)
-        for key, text, date in told
+        for key, text, date in entries
         if string_of(text).strip()
     )
     if messages:
-        yield Thread(Conversation(id, name, name, record.get("archived_at") is not None, began), messages, whole=True)
+        conversation = Conversation(id, name, name, record.get("archived_at") is not None, created_at)
+        yield Thread(conversation, messages, whole=True)
     else:
         tally.skip("projects without documents")
 
@@ -157,13 +162,13 @@ def _branches(turns: list[_Turn], leaf: str) -> dict[str, str]:
 def _words(record: Mapping[str, Any], tally: Tally) -> str:
     """Return the text of a message and of its attachments."""
     blocks = [*(mapping_of(each) for each in list_of(record.get("content")))]
-    told = [text for text in (_block(each, tally) for each in blocks) if text]
+    texts = [text for text in (_block(each, tally) for each in blocks) if text]
     if not any(each.get("type") == "text" and each.get("text") for each in blocks):
-        told = [*([_plain(string_of(record.get("text")))] if not told else []), *told]
+        texts = [*([_plain(string_of(record.get("text")))] if not texts else []), *texts]
     for each in (mapping_of(each) for each in list_of(record.get("attachments"))):
-        told += [named_file(each.get("file_name")), string_of(each.get("extracted_content")).strip()]
-    told += [named_file(mapping_of(each).get("file_name")) for each in list_of(record.get("files"))]
-    return "\n".join(filter(None, told)).strip()
+        texts += [named_file(each.get("file_name")), string_of(each.get("extracted_content")).strip()]
+    texts += [named_file(mapping_of(each).get("file_name")) for each in list_of(record.get("files"))]
+    return "\n".join(filter(None, texts)).strip()
 
 
 def _block(block: Mapping[str, Any], tally: Tally) -> str:
@@ -180,7 +185,7 @@ def _block(block: Mapping[str, Any], tally: Tally) -> str:
         tally.skip("calls of tools")
     elif kind == "tool_result":
         tally.skip("output of tools")
-    elif kind in _THOUGHT:
+    elif kind in _REASONING:
         tally.skip("thoughts of models")
     return ""
 

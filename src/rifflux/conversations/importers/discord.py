@@ -101,16 +101,16 @@ def _message(record: Mapping[str, Any], channel: str, tally: Tally) -> Message |
 
 def _words(record: Mapping[str, Any]) -> str:
     """Return the text of a message and its embeds, and the names of its files."""
-    told = [string_of(record.get("content")).strip()]
+    texts = [string_of(record.get("content")).strip()]
     for embed in (mapping_of(each) for each in list_of(record.get("embeds"))):
         fields = (
             f"{each.get('name')}: {each.get('value')}"
             for each in (mapping_of(each) for each in list_of(embed.get("fields")))
         )
-        told += [string_of(embed.get("title")), string_of(embed.get("description")), *fields]
-    told += [named_file(mapping_of(each).get("fileName")) for each in list_of(record.get("attachments"))]
-    told += [named_file(mapping_of(each).get("name"), "sticker") for each in list_of(record.get("stickers"))]
-    return "\n".join(filter(None, told))
+        texts += [string_of(embed.get("title")), string_of(embed.get("description")), *fields]
+    texts += [named_file(mapping_of(each).get("fileName")) for each in list_of(record.get("attachments"))]
+    texts += [named_file(mapping_of(each).get("name"), "sticker") for each in list_of(record.get("stickers"))]
+    return "\n".join(filter(None, texts))
 
 
 # Discord's own package: one folder per channel, with the user's own messages

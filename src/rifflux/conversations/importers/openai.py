@@ -32,7 +32,7 @@ from rifflux.types import Failure
 _SOURCE = "openai"
 #: Kinds of content that are somebody's words; others are internals of tools and models.
 _SPOKEN = frozenset({"text", "multimodal_text", "code", ""})
-_THOUGHT = frozenset({"thoughts", "reasoning_recap"})
+_REASONING = frozenset({"thoughts", "reasoning_recap"})
 _SETTING = frozenset({"user_editable_context", "model_editable_context"})
 #: Tool calls whose content people see: a document beside the conversation, or a picture.
 _CANVAS = re.compile(r"canmore\.(create|update)_textdoc")
@@ -173,7 +173,7 @@ def _unseen(role: str, kind: str, metadata: Mapping[str, Any]) -> str:
         return "system messages and settings"
     if metadata.get("is_visually_hidden_from_conversation"):
         return "hidden messages"
-    if kind in _THOUGHT:
+    if kind in _REASONING:
         return "thoughts of models"
     if kind in _SPOKEN or role == "tool":
         return ""
@@ -184,12 +184,12 @@ def _visible_text(content: Mapping[str, Any], metadata: Mapping[str, Any]) -> st
     """Return the text of a message, followed by the names of its attachments."""
     parts = content.get("parts", [content.get("text", "")])
     files = [named_file(mapping_of(each).get("name")) for each in list_of(metadata.get("attachments"))]
-    heard = any(mapping_of(part).get("content_type") == "audio_transcription" for part in list_of(parts))
-    texts = [_part(part, named=bool(files), heard=heard) for part in list_of(parts)]
+    transcribed = any(mapping_of(part).get("content_type") == "audio_transcription" for part in list_of(parts))
+    texts = [_part(part, named=bool(files), transcribed=transcribed) for part in list_of(parts)]
     return "\n".join(filter(None, (*(each.strip() for each in texts), *files)))
 
 
-def _part(part: object, *, named: bool, heard: bool) -> str:
+def _part(part: object, *, named: bool, transcribed: bool) -> str:
     if isinstance(part, str):
         return plain(part)
     part = mapping_of(part)
@@ -200,7 +200,7 @@ def _part(part: object, *, named: bool, heard: bool) -> str:
         prompt = mapping_of(mapping_of(part.get("metadata")).get("dalle")).get("prompt")
         return named_file(prompt, "image") or ("" if named else "[image]")
     if "audio" in kind:
-        if heard:
+        if transcribed:
             return ""
         return "[audio]"
     if kind and not named:
@@ -211,7 +211,7 @@ def _part(part: object, *, named: bool, heard: bool) -> str:
 def _pictures(content: Mapping[str, Any]) -> str:
     """Return a tool's pictures with their prompts; the tool's own text is meant for the model."""
     parts = [part for part in list_of(content.get("parts")) if isinstance(part, Mapping)]
-    return "\n".join(filter(None, (_part(part, named=False, heard=False) for part in parts)))
+    return "\n".join(filter(None, (_part(part, named=False, transcribed=False) for part in parts)))
 
 
 def _called(recipient: str, content: Mapping[str, Any]) -> str:

@@ -88,8 +88,8 @@ def _lists(export: Export) -> _Workspace:
 
 def _user_name(user: Mapping[str, object]) -> str:
     names = mapping_of(user.get("profile"))
-    shown = first_of(names, ("display_name", "real_name")) or first_of(user, ("real_name", "name", "id"))
-    return string_of(shown)
+    name = first_of(names, ("display_name", "real_name")) or first_of(user, ("real_name", "name", "id"))
+    return string_of(name)
 
 
 def _turns(
@@ -116,11 +116,11 @@ def _channel(workspace: _Workspace, folder: str) -> Conversation:
     id = string_of(about.get("id")) or folder
     title = f"#{folder}"
     if about.get("name") in (None, ""):
-        shown = [
+        names = [
             workspace.names.users.get(each) or each
             for each in (string_of(each) for each in list_of(about.get("members")))
         ]
-        title = ", ".join(shown) or folder
+        title = ", ".join(names) or folder
     return Conversation(id, title, archived=about.get("is_archived") is True)
 
 

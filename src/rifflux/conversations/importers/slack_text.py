@@ -14,7 +14,7 @@ _REFERENCE = re.compile(r"<([^<>|]*)(?:\|([^<>]*))?>")
 #: Rich-text elements that contain others.
 _NESTED = frozenset({"rich_text", "rich_text_section", "rich_text_list", "rich_text_quote", "rich_text_preformatted"})
 #: States of files that are missing from the export.
-_GONE = frozenset({"tombstone", "hidden_by_limit", "file_access"})
+_UNAVAILABLE = frozenset({"tombstone", "hidden_by_limit", "file_access"})
 
 
 @dataclass(slots=True)
@@ -27,16 +27,16 @@ class Names:
 
 def words_of(names: Names, record: Mapping[str, Any], *, whole: bool) -> str:
     """Return the text of a message; with `whole`, as for apps, including blocks that its text omits."""
-    told = [_plain(names, record.get("text"))]
+    texts = [_plain(names, record.get("text"))]
     blocks = [*_blocks(names, record.get("blocks"))]
-    if not told[0] or (whole and any(mapping_of(each).get("type") != "rich_text" for each in _list(record, "blocks"))):
-        told += [each for each in blocks if each not in told[0]]
+    if not texts[0] or (whole and any(mapping_of(each).get("type") != "rich_text" for each in _list(record, "blocks"))):
+        texts += [each for each in blocks if each not in texts[0]]
     for attached in (mapping_of(each) for each in _list(record, "attachments")):
-        told += [each for each in _attached(names, attached) if each not in told]
+        texts += [each for each in _attached(names, attached) if each not in texts]
     for each in (mapping_of(each) for each in _list(record, "files")):
-        if each.get("mode") not in _GONE:
-            told.append(string_of(each.get("name")) or string_of(each.get("title")))
-    return "\n".join(filter(None, told)).strip()
+        if each.get("mode") not in _UNAVAILABLE:
+            texts.append(string_of(each.get("name")) or string_of(each.get("title")))
+    return "\n".join(filter(None, texts)).strip()
 
 
 def _list(record: Mapping[str, Any], name: str) -> list[Any]:

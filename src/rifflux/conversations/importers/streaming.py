@@ -93,9 +93,9 @@ class JsonReader:
             if found == closing:
                 return
 
-    def _expect(self, wanted: str) -> None:
-        if self.peek() != wanted:
-            raise self._fault(f"'{wanted}'")
+    def _expect(self, expected: str) -> None:
+        if self.peek() != expected:
+            raise self._fault(f"'{expected}'")
         self._at += 1
 
     def _goes_on(self, error: json.JSONDecodeError) -> bool:
@@ -122,10 +122,10 @@ class JsonReader:
         except UnicodeDecodeError as error:
             raise Unreadable(f"is not JSON: {error}") from None
 
-    def _fault(self, wanted: str, why: str = "") -> Unreadable:
+    def _fault(self, expected: str, why: str = "") -> Unreadable:
         place = self._passed + self._at
         if self._at < len(self._text):
             found = repr(self._text[self._at : self._at + 20])
         else:
             found = "the end"
-        return Unreadable(f"is not JSON: {why or f'{wanted} was expected'} at character {place:,}, before {found}")
+        return Unreadable(f"is not JSON: {why or f'{expected} was expected'} at character {place:,}, before {found}")

@@ -98,7 +98,7 @@ def _words(record: Mapping[str, Any]) -> str:
     poll = mapping_of(record.get("poll"))
     contact = mapping_of(record.get("contact_information"))
     answers = [string_of(mapping_of(each).get("text")) for each in list_of(poll.get("answers"))]
-    told = [
+    texts = [
         words.strip(),
         string_of(poll.get("question")),
         *answers,
@@ -107,7 +107,7 @@ def _words(record: Mapping[str, Any]) -> str:
         named_file(_named(record)),
         string_of(record.get("sticker_emoji")),
     ]
-    return "\n".join(filter(None, told))
+    return "\n".join(filter(None, texts))
 
 
 def _entity(part: object) -> str:

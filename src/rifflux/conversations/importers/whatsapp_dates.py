@@ -70,9 +70,9 @@ class Dates:
             self._possible.discard(DAY)
         # Only regions that write English as in America put the month first, with AM and PM.
         self._usual = MONTH if stamp.half is not None and "/" in found[0] else DAY
-        for meant, date in ((DAY, (year, two, one)), (MONTH, (year, one, two))):
-            self._backwards[meant] += date < self._last.get(meant, date)
-            self._last[meant] = date
+        for order, date in ((DAY, (year, two, one)), (MONTH, (year, one, two))):
+            self._backwards[order] += date < self._last.get(order, date)
+            self._last[order] = date
 
     def settle(self, tally: Tally) -> None:
         """Decide which number is the day, and add a note if the file leaves it open."""

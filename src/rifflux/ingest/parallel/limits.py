@@ -53,11 +53,11 @@ def allow(processor_s: int, answer: int | None = None) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     seconds = int(used.ru_utime + used.ru_stime) + 1 + processor_s
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    wanted = {resource.RLIMIT_CPU: (seconds, most)}
+    limits = {resource.RLIMIT_CPU: (seconds, most)}
     if answer is not None:
         # The signal of the first limit identifies the reason; the second limit ends a process that ignores it.
-        wanted = {resource.RLIMIT_CPU: (seconds, seconds + 1), resource.RLIMIT_FSIZE: (answer, answer)}
-    for kind, bounds in wanted.items():
+        limits = {resource.RLIMIT_CPU: (seconds, seconds + 1), resource.RLIMIT_FSIZE: (answer, answer)}
+    for kind, bounds in limits.items():
         with suppress(ValueError, OSError):
             resource.setrlimit(kind, bounds)
 

@@ -53,8 +53,8 @@ def open_archive(data: bytes) -> io.BytesIO:
 
 def facts_of(properties: Properties) -> dict[str, str]:
     """Return the core properties of a file that are set: author, subject and dates."""
-    said = {name: getattr(properties, name) for name in ("author", "category", "keywords", "subject")}
-    facts = {**said, "created": _iso(properties.created), "updated": _iso(properties.modified)}
+    texts = {name: getattr(properties, name) for name in ("author", "category", "keywords", "subject")}
+    facts = {**texts, "created": _iso(properties.created), "updated": _iso(properties.modified)}
     return {name: value for name, value in facts.items() if value}
 
 

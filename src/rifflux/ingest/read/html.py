@@ -181,14 +181,14 @@ class _TreeWalk:
             if event == "end":
                 self._close(node)
                 self.running.append("" if node is tree else node.tail or "")
-            elif self._taken_whole(node):
+            elif self._added_whole(node):
                 walk.skip_subtree()
             else:
                 self._open(node)
                 self.running.append(node.text or "")
         self._flush()
 
-    def _taken_whole(self, node: Element) -> bool:
+    def _added_whole(self, node: Element) -> bool:
         """Append an element that is handled in one piece and return True, or return False for other elements."""
         is_whole = node.tag in _HEADINGS or node.tag in ("head", "pre") or (node.tag == "table" and _is_data(node))
         if is_whole:

@@ -74,9 +74,9 @@ def _parsed(file: File, message: Message, key: str) -> Parsed:
         "message_id": _text(message, "message-id").strip("<>"),
         "attachments": attachments,
     }
-    said = {name: value for name, value in facts.items() if value}
+    metadata = {name: value for name, value in facts.items() if value}
     parsed = build.parsed(file, "mail", _text(message, "subject"), _sent(message))
-    return replace(parsed, document=replace(parsed.document, key=key, metadata=said))
+    return replace(parsed, document=replace(parsed.document, key=key, metadata=metadata))
 
 
 def _attached(part: Message) -> str | None:

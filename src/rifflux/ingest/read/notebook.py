@@ -17,7 +17,7 @@ from rifflux.types import Parsed
 LONGEST_OUTPUT = 1000
 
 #: The fields of a notebook's metadata that are used.
-_SAID = ("aliases", "description", "keywords", "tags")
+_FACTS = ("aliases", "description", "keywords", "tags")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -27,11 +27,11 @@ def read(file: File) -> Iterator[Parsed]:
     Older versions of the format are converted. Raises `Unreadable` if it is not a notebook.
     """
     book = _open(file.data)
-    said = book.metadata
-    language = str(said.get("language_info", {}).get("name") or said.get("kernelspec", {}).get("language", ""))
+    metadata = book.metadata
+    language = str(metadata.get("language_info", {}).get("name") or metadata.get("kernelspec", {}).get("language", ""))
     text = "\n\n".join(piece for cell in book.cells for piece in _pieces(cell, language))
     for parsed in read_markdown(replace(file, data=text.encode("utf-8", "replace"))):
-        facts = {name: said[name] for name in _SAID if isinstance(said.get(name), str | list)}
+        facts = {name: metadata[name] for name in _FACTS if isinstance(metadata.get(name), str | list)}
         facts |= {"language": language} if language else {}
         document = replace(parsed.document, kind="notebook", metadata={**parsed.document.metadata, **facts})
         yield replace(parsed, document=document)

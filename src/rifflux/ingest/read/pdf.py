@@ -54,12 +54,12 @@ def read(file: File) -> Iterator[Parsed]:
         facts = properties(pdf)
     if not written:
         raise Unreadable(NO_TEXT, kind="no-text")
-    said: dict[str, object] = {name: facts[name] for name in ("author", "keywords", "subject") if name in facts}
+    metadata: dict[str, object] = {name: facts[name] for name in ("author", "keywords", "subject") if name in facts}
     if images:
-        said[PAGES_WITHOUT_TEXT] = images
+        metadata[PAGES_WITHOUT_TEXT] = images
     created = _iso(facts.get("creationdate", ""))
     updated = _iso(facts.get("moddate", ""))
-    yield build.parsed(file, "pdf", facts.get("title", ""), created, updated, pages=pages, **said)
+    yield build.parsed(file, "pdf", facts.get("title", ""), created, updated, pages=pages, **metadata)
 
 
 #: The properties in which publishers give a DOI.
@@ -82,8 +82,8 @@ def properties(pdf: pypdfium2.PdfDocument) -> dict[str, str]:
     `doi` is taken from a publisher's own property.
     """
     facts = {name.lower(): value.strip() for name, value in pdf.get_metadata_dict(skip_empty=True).items()}
-    said_dois = filter(None, (pdf.get_metadata_value(each).strip() for each in _DOI_NAMES))
-    if doi := next(said_dois, ""):
+    dois = filter(None, (pdf.get_metadata_value(each).strip() for each in _DOI_NAMES))
+    if doi := next(dois, ""):
         facts["doi"] = doi
     return {name: said for name, value in facts.items() if (said := _title(value) if name == "title" else value)}
 

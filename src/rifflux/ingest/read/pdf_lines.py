@@ -116,7 +116,7 @@ def _glyphs(text: pypdfium2.PdfTextPage) -> Iterator[_Glyph]:
     y = ctypes.c_double()
     box = pdfium.FS_RECTF()
     style = _Style(0.0, False, False, 0)
-    held = None
+    current = None
     spaced = False
     for place in range(text.count_chars()):
         code = pdfium.FPDFText_GetUnicode(text, place)
@@ -129,9 +129,9 @@ def _glyphs(text: pypdfium2.PdfTextPage) -> Iterator[_Glyph]:
             continue
         thing = pdfium.FPDFText_GetTextObject(text, place)
         key = ctypes.cast(thing, ctypes.c_void_p).value
-        if key != held:
+        if key != current:
             style = _style(text, place, thing)
-            held = key
+            current = key
         pdfium.FPDFText_GetCharOrigin(text, place, x, y)
         if not pdfium.FPDFText_GetLooseCharBox(text, place, box):
             continue
