@@ -157,8 +157,8 @@ class Candidates:
 
         Candidates with a factor also get the score and rank of this stage.
         """
-        told = {part: values for part, values in factors.items() if np.isfinite(values).any()}
-        table = self.with_stage(stage, told).scored(scores, self.ranks())
+        present = {part: values for part, values in factors.items() if np.isfinite(values).any()}
+        table = self.with_stage(stage, present).scored(scores, self.ranks())
         moved = np.isfinite(np.fmax.reduce([np.full(len(self), np.nan), *table.parts(stage).values()]))
         parts = {SCORE: table[SCORE], RANK: table.ranks()}
         return table.with_stage(stage, {part: np.where(moved, values, np.nan) for part, values in parts.items()})

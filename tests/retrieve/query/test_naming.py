@@ -153,7 +153,7 @@ def test_the_longest_of_numbered_names_in_a_sentence_is_meant() -> None:
 
 def test_a_word_that_occurs_nowhere_is_read_as_titles_spell_it() -> None:
     read = {title: Title(of(title)) for title in KINDS}
-    titles = Titles(read, {}, spelt={"gaint": ["gait", "giant"]})
+    titles = Titles(read, {}, spellings={"gaint": ["gait", "giant"]})
     assert [*titles.named(of("storm gaint lair"), "storm gaint lair")[0]] == ["Storm Giant Lair"]
 
 

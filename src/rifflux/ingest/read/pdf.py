@@ -85,7 +85,7 @@ def properties(pdf: pypdfium2.PdfDocument) -> dict[str, str]:
     dois = filter(None, (pdf.get_metadata_value(each).strip() for each in _DOI_NAMES))
     if doi := next(dois, ""):
         facts["doi"] = doi
-    return {name: said for name, value in facts.items() if (said := _title(value) if name == "title" else value)}
+    return {name: cleaned for name, value in facts.items() if (cleaned := _title(value) if name == "title" else value)}
 
 
 def _page_text(pdf: pypdfium2.PdfDocument, number: int) -> str:

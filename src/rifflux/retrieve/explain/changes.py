@@ -85,15 +85,15 @@ class _Trial:
 
     def longer_page(self) -> Iterator[Change]:
         """Test longer pages. A longer page has more candidates, which may push the chunk further down."""
-        wanted = self.rank or self._converged(self._first_reaching())
+        page_size = self.rank or self._converged(self._first_reaching())
         for _ in range(2):
-            if wanted is None or not self.top_k < wanted <= LONGEST_PAGE:
+            if page_size is None or not self.top_k < page_size <= LONGEST_PAGE:
                 return
-            rank = self._rank_on_page_of(wanted, self.plan)
-            if rank and rank <= wanted:
-                yield Change(f"ask for {wanted} results", rank, (wanted - self.top_k) / self.top_k)
+            rank = self._rank_on_page_of(page_size, self.plan)
+            if rank and rank <= page_size:
+                yield Change(f"ask for {page_size} results", rank, (page_size - self.top_k) / self.top_k)
                 return
-            wanted = rank
+            page_size = rank
 
     def _first_reaching(self) -> int | None:
         """Return the shortest page for which some channel reads down to the chunk."""

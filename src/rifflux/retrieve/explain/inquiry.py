@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from rifflux.retrieve.explain.changes import changes
-from rifflux.retrieve.explain.obstacles import Obstacle, Tells, obstacles
+from rifflux.retrieve.explain.obstacles import Disclosable, Obstacle, obstacles
 from rifflux.retrieve.explain.verdict import Change, QueryTerm, Verdict
 from rifflux.retrieve.fuse.base import NO_STATISTICS, frequencies_of
 from rifflux.retrieve.pipeline import RERANK, Phase, Plan, counted, fetch
@@ -36,23 +36,23 @@ Place = tuple[int, int, float]
 class Inquiry:
     """Runs a search and locates the chunks of one document in it.
 
-    `name` is the document's namespace and key, `asked` are the chunks to locate, `chunks` is the number of all its
-    chunks. `tells` returns whether given fields of the document may be disclosed. `typed` are the query's words by
-    term.
+    `name` is the document's namespace and key, `hits` are the chunks to locate, `chunks` is the number of all its
+    chunks. `disclosable` returns whether the given fields of the document may be disclosed. `typed` are the query's
+    words by term.
     """
 
     plan: Plan
     store: Store
     name: tuple[str, str]
-    asked: Sequence[Hit]
+    hits: Sequence[Hit]
     chunks: int
     top_k: int
-    tells: Tells
+    disclosable: Disclosable
     typed: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self) -> Verdict:
         """Return the verdict on the best of the chunks."""
-        if not self.asked:
+        if not self.hits:
             return self._verdict(None, None, "index", "nothing of it is indexed: it contains no text")
         open_ids = np.setdiff1d(self.ids, np.concatenate([self.ids[:0], *(each.blocked for each in self.obstacles)]))
         if not len(open_ids):
@@ -70,12 +70,12 @@ class Inquiry:
     @cached_property
     def ids(self) -> Ids:
         """Return the ids of the chunks in question."""
-        return np.fromiter((int(hit.id, 16) for hit in self.asked), np.int64, len(self.asked))
+        return np.fromiter((int(hit.id, 16) for hit in self.hits), np.int64, len(self.hits))
 
     @cached_property
     def obstacles(self) -> Sequence[Obstacle]:
         """Return the parts of the query that exclude some of the chunks."""
-        return list(obstacles(self.plan.query, self.store, self.asked[0], self.ids, self.tells, self.typed))
+        return list(obstacles(self.plan.query, self.store, self.hits[0], self.ids, self.disclosable, self.typed))
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -289,11 +289,11 @@ class Inquiry:
         if candidates.parts(ANCHORS):
             then = candidates[f"{ANCHORS}/rank"][place]
             yield ANCHORS, place + 1 if np.isnan(then) else int(then)
-        kept = np.isfinite(candidates[f"{BEGINNING}/rank"][place])
+        in_beginning = np.isfinite(candidates[f"{BEGINNING}/rank"][place])
         if candidates.parts(CODE):
             then = candidates[f"{CODE}/rank"][place]
-            yield CODE, int(then) if kept and np.isfinite(then) else place + 1
-        if kept:
+            yield CODE, int(then) if in_beginning and np.isfinite(then) else place + 1
+        if in_beginning:
             yield BEGINNING, place + 1
         for name, table in self._steps[1:]:
             place_then = table.place(id)
@@ -320,9 +320,9 @@ class Inquiry:
             where = " in both channels"
         else:
             where = ""
-        told = ", ".join(f"{name} {ordinal(rank)}" for name, rank in ranked.items())
+        listed = ", ".join(f"{name} {ordinal(rank)}" for name, rank in ranked.items())
         others = [self._nothing(name) for name in names if name not in ranked]
-        return "; ".join([f"below the pool of {pool}{where} ({told})", *others])
+        return "; ".join([f"below the pool of {pool}{where} ({listed})", *others])
 
     def _nothing(self, channel: str) -> str:
         """Return why a channel does not rank a chunk at all."""
@@ -330,12 +330,12 @@ class Inquiry:
             if self.plan.execution.vector is not None:
                 return "semantic: not embedded yet"
             return "semantic: no query vector"
-        asked = [in_typed_words(clause, self.typed) for clause in _clauses(self.plan.query)] + list(
+        terms = [in_typed_words(clause, self.typed) for clause in _clauses(self.plan.query)] + list(
             self.plan.query.prefixes
         )
-        if not asked:
+        if not terms:
             return "lexical: the query has no word to search for"
-        return f"lexical: none of the query's terms occur: {', '.join(asked)}"
+        return f"lexical: none of the query's terms occur: {', '.join(terms)}"
 
     def _terms(self, one: Ids) -> tuple[QueryTerm, ...]:
         """Return the query's terms, both those that a chunk contains and those that it lacks."""

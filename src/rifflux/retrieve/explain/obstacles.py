@@ -14,7 +14,7 @@ from rifflux.store import Store
 from rifflux.types import Clause, Filter, Hit, Ids, Query
 
 #: Returns whether the given fields of a chunk's document may be disclosed.
-Tells: TypeAlias = Callable[[Hit, Collection[str]], bool]
+Disclosable: TypeAlias = Callable[[Hit, Collection[str]], bool]
 
 #: The parts of a filter; each metadata field is a part of its own.
 _PARTS = (
@@ -40,19 +40,19 @@ class Obstacle:
 
 
 def obstacles(
-    query: Query, store: Store, hit: Hit, ids: Ids, tells: Tells, typed: Mapping[str, str] | None = None
+    query: Query, store: Store, hit: Hit, ids: Ids, disclosable: Disclosable, typed: Mapping[str, str] | None = None
 ) -> Iterator[Obstacle]:
     """Yield the parts of a query that exclude some of a document's chunks, each tested alone.
 
-    `hit` is one of the chunks. `tells` returns whether given fields of the document may be disclosed; `typed` are the
-    words as typed, by term.
+    `hit` is one of the chunks. `disclosable` returns whether the given fields of the document may be disclosed; `typed`
+    are the words as typed, by term.
     """
     typed = typed or {}
     for part in _parts(query.filter):
         blocked = np.setdiff1d(ids, store.catalog.passing(part, ids))
         if len(blocked):
             name, reason = _of_filter(part, hit)
-            if not tells(hit, _fields(part)):
+            if not disclosable(hit, _fields(part)):
                 what = "date" if part.since or part.until else name
                 reason = f"its {what} does not pass and is not disclosed: no recorded license permits it"
             without = partial(_without_filter, part)
@@ -148,8 +148,8 @@ def _fields(part: Filter) -> list[str]:
     return [*(bound.field for bound in part.bounds), *part.without, *part.metadata]
 
 
-def _of_metadata(wanted: Mapping[str, Any], hit: Hit) -> tuple[str, str]:
-    ((name, value),) = wanted.items()
+def _of_metadata(condition: Mapping[str, Any], hit: Hit) -> tuple[str, str]:
+    ((name, value),) = condition.items()
     if isinstance(value, list | tuple | set | frozenset):
         values = value
     else:

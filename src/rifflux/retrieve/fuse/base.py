@@ -158,21 +158,21 @@ class IndexFacts:
 
     def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
         """Return the stored facts of each chunk, in the order of the ids, without chunks that no longer exist."""
-        wanted = ids.tolist()
-        missing = [id for id in wanted if id not in self.chunks]
+        chunk_ids = ids.tolist()
+        missing = [id for id in chunk_ids if id not in self.chunks]
         if missing and self.reader:
             self.chunks.update(dict.fromkeys(missing))
             self.chunks.update(self.reader.catalog.facts(np.array(missing, np.int64)))
-        return {id: found for id in wanted if (found := self.chunks.get(id))}
+        return {id: found for id in chunk_ids if (found := self.chunks.get(id))}
 
     def vectors(self, ids: Ids) -> Mapping[int, Vectors]:
         """Return the vector of each chunk that has one, in the order of the ids."""
-        wanted = ids.tolist()
-        missing = [id for id in wanted if id not in self.known_vectors]
+        chunk_ids = ids.tolist()
+        missing = [id for id in chunk_ids if id not in self.known_vectors]
         if missing and self.reader:
             self.known_vectors.update(dict.fromkeys(missing))
             self.known_vectors.update(self.reader.semantic.vectors_of(np.array(missing, np.int64)))
-        return {id: found for id in wanted if (found := self.known_vectors.get(id)) is not None}
+        return {id: found for id in chunk_ids if (found := self.known_vectors.get(id)) is not None}
 
     def cosines(self, ids: Ids) -> Scores:
         """Return the cosine of each chunk with the query; NaN without a vector."""

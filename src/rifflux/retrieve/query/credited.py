@@ -31,11 +31,11 @@ def in_any_spelling(vocabulary: CreditVocabulary, filter: Filter) -> Filter:
         if known := [name for each in values if isinstance(each, str) for name in _like(vocabulary, role, each)]:
             # Documents that are not works may have the name exactly as given.
             if field_name == role:
-                kept = values
+                unchanged = values
             else:
-                kept = []
+                unchanged = []
             metadata.pop(field_name)
-            metadata[role] = [*dict.fromkeys([*kept, *known, *metadata.get(role, ())])]
+            metadata[role] = [*dict.fromkeys([*unchanged, *known, *metadata.get(role, ())])]
     if metadata == filter.metadata:
         return filter
     return replace(filter, metadata=metadata)
@@ -48,10 +48,12 @@ def _like(vocabulary: CreditVocabulary, role: str, written: str) -> list[str]:
         return sorted({name for names in known.values() for name in names if is_venue(written, name)})
     if key := person_key(written):
         return sorted(vocabulary.known(AUTHORS, {key}).get(key, {}))
-    meant = named(written)
-    works = {name: count for names in vocabulary.known(AUTHORS, meant.keys).values() for name, count in names.items()}
-    fits = {name: quality for name in works if (quality := named(name).fits(meant))}
-    return sorted(of_one_word(fits, works) if len(meant.words) == 1 else fits)
+    name_parts = named(written)
+    works = {
+        name: count for names in vocabulary.known(AUTHORS, name_parts.keys).values() for name, count in names.items()
+    }
+    fits = {name: quality for name in works if (quality := named(name).fits(name_parts))}
+    return sorted(of_one_word(fits, works) if len(name_parts.words) == 1 else fits)
 
 
 def with_credits(query: Query, read: CreditsRead, store: Store, text: str) -> Query:

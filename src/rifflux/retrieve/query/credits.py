@@ -55,20 +55,20 @@ class _Question(Sentence):
             return CreditsRead(rest=self.text)
         spans = [(self.tokens[each.first].start, self.tokens[each.last].end) for each in (*people, *venues)]
         spans += [match.span() for match in years]
-        only = self._asks_only(spans)
+        only = self._only_requests(spans)
         found: list[tuple[Credit, tuple[int, int]]] = []
         for role, mentions in ((AUTHORS, people), (VENUE, venues)):
             for mention in mentions:
                 if role == AUTHORS:
-                    told = self._by(mention, only, found)
+                    evidence = self._by(mention, only, found)
                 else:
-                    told = self._in(mention, only)
-                if told and sum(told.values()) >= ENOUGH:
-                    credit, span = self._credit(role, mention, told, only)
+                    evidence = self._in(mention, only)
+                if evidence and sum(evidence.values()) >= ENOUGH:
+                    credit, span = self._credit(role, mention, evidence, only)
                     same = [each for each, _ in found if not {*each.names}.isdisjoint(credit.names)]
                     found.append((replace(same[0], said=credit.said) if same else credit, span))
         found += self._of_years(years, found, only)
-        only = only and bool(found) and self._asks_only([span for _, span in found])
+        only = only and bool(found) and self._only_requests([span for _, span in found])
         sure = [span for credit, span in found if credit.sure]
         if only or not sure:
             rest = self.text
@@ -87,26 +87,26 @@ class _Question(Sentence):
         )
         cue = bool(self._before(mention.first) & self._written_by)
         possessive = last.written[-2:] in ("'s", "’s") or last.written[-1:] in "'’"
-        follows = mention.last + 1 < len(self.tokens) and self._asks(self.tokens[mention.last + 1])
+        follows = mention.last + 1 < len(self.tokens) and self._is_request(self.tokens[mention.last + 1])
         rarity = self._rarity(mention)
         # Societies are authors too: words of their names that many texts contain are not names.
-        told = {
+        evidence = {
             "a full name": (3 if rarity >= 0 else 1) if mention.quality > 2 else 0,
             "'by'": 2 * cue,
             "beside another author": 2 * joined,
         }
-        told |= {"possessive": possessive * (1 + follows), "nothing else is asked": int(only)}
-        told["a year follows"] = int(bool(re.match(rf"[\s,(]*{YEAR_OF_WORK.pattern}", self.masked[last.end :])))
+        evidence |= {"possessive": possessive * (1 + follows), "nothing else is asked": int(only)}
+        evidence["a year follows"] = int(bool(re.match(rf"[\s,(]*{YEAR_OF_WORK.pattern}", self.masked[last.end :])))
         capital = first.capital and not self.titled and (bool(before.strip()) or (only and len(self.tokens) == 1))
-        told["capital"] = int(capital)
+        evidence["capital"] = int(capital)
         if mention.quality < 3:
-            told["only a given name"] = -1 if mention.quality == 1 else 0
-            told["how often texts say it"] = rarity
+            evidence["only a given name"] = -1 if mention.quality == 1 else 0
+            evidence["how often texts say it"] = rarity
             # These describe a thing rather than a person: `Hilbert spaces`, `Floyd's algorithm`, `sorting by field`.
             plain = self.titled or not first.capital
             if (plain or not cue) and not joined and self._is_term(mention, over=cue):
-                told["part of a term"] = -2
-        return {reason: points for reason, points in told.items() if points}
+                evidence["part of a term"] = -2
+        return {reason: points for reason, points in evidence.items() if points}
 
     def _is_term(self, mention: Mention, *, over: bool) -> bool:
         """Return True if texts contain the name next to its neighbouring word, or next to the one before `by`."""
@@ -121,10 +121,10 @@ class _Question(Sentence):
                 right = self.tokens[other]
                 beside = right if one == mention.last else left
                 apart = not over and not GAP.fullmatch(self.masked[left.end : right.start])
-                if apart or self._asks(beside):
+                if apart or self._is_request(beside):
                     continue
                 terms = (of_word(left.words[-1].forms[0]), of_word(right.words[0].forms[0]))
-                if all(terms) and self.vocabulary.held((terms[0][-1], terms[1][0])):
+                if all(terms) and self.vocabulary.adjacent((terms[0][-1], terms[1][0])):
                     return True
         return False
 
@@ -134,7 +134,7 @@ class _Question(Sentence):
         """Return the evidence, as points by reason, that a name is a venue's."""
         first = self.tokens[mention.first]
         acronym = mention.first == mention.last and len(first.written) > 2 and first.written.isupper()
-        told = {
+        evidence = {
             "'in'": 2 * bool(self._before(mention.first) & APPEARED),
             "a name of several words": int(mention.first < mention.last),
             "capital": int(first.capital and not self.titled),
@@ -142,7 +142,7 @@ class _Question(Sentence):
             "nothing else is asked": int(only),
             "how often texts say it": self._rarity(mention) if mention.first == mention.last and not acronym else 0,
         }
-        return {reason: points for reason, points in told.items() if points}
+        return {reason: points for reason, points in evidence.items() if points}
 
     def _of_years(
         self, years: Sequence[re.Match[str]], found: Sequence[tuple[Credit, tuple[int, int]]], only: bool
@@ -152,16 +152,16 @@ class _Question(Sentence):
             before = self.masked[: match.start()]
             behind = any(_BESIDE_YEAR.fullmatch(before[end:]) for _, (_, end) in found if end <= match.start())
             words = before.split()
-            told = {
+            evidence = {
                 "behind a name": 3 * behind,
                 "beside a name": 2 * bool(found),
                 "'in'": int(bool(words) and words[-1].casefold() in APPEARED),
                 "nothing else is asked": int(only),
             }
-            told = {reason: points for reason, points in told.items() if points}
-            sure = sum(told.values()) >= SURE and any(credit.sure for credit, _ in found)
-            credit = Credit(YEAR, match[0], (match[0],), sure, tuple(told))
-            if sum(told.values()) >= ENOUGH and self.vocabulary.store.catalog.any_passes(credit.filter):
+            evidence = {reason: points for reason, points in evidence.items() if points}
+            sure = sum(evidence.values()) >= SURE and any(credit.sure for credit, _ in found)
+            credit = Credit(YEAR, match[0], (match[0],), sure, tuple(evidence))
+            if sum(evidence.values()) >= ENOUGH and self.vocabulary.store.catalog.any_passes(credit.filter):
                 yield credit, match.span()
 
     # The remaining query
@@ -172,11 +172,11 @@ class _Question(Sentence):
         span = self.tokens[mention.first].start, self.tokens[mention.last].end
         rest = len(self.tokens) - (mention.last - mention.first + 1)
         cued = only or rest <= SHORT_SUBJECT or any(each in points_by_reason for each in ("'by'", "'in'"))
-        said = re.sub(r"['’]s?\Z", "", self.text[slice(*span)].strip(" ,"))
+        wording = re.sub(r"['’]s?\Z", "", self.text[slice(*span)].strip(" ,"))
         reasons = tuple(reason for reason, points in points_by_reason.items() if points > 0)
-        return Credit(role, said, mention.names, sum(points_by_reason.values()) >= SURE and cued, reasons), span
+        return Credit(role, wording, mention.names, sum(points_by_reason.values()) >= SURE and cued, reasons), span
 
-    def _asks_only(self, spans: Sequence[tuple[int, int]]) -> bool:
+    def _only_requests(self, spans: Sequence[tuple[int, int]]) -> bool:
         """Return True if the words outside the given spans contain only question words."""
         left = [token for token in self.tokens if not any(start <= token.start < end for start, end in spans)]
         words = [re.sub(r"['’]s?\Z", "", token.written.casefold()).strip(".") for token in left]

@@ -87,11 +87,11 @@ def expand(
         *(synonyms(query, known) if known else ()),
         *(_numbers(query, frequencies, vocabulary, is_phrase) if numbered else ()),
     ]
-    asked = {*query.clauses, *query.required, *query.excluded, *query.variants}
+    present = {*query.clauses, *query.required, *query.excluded, *query.variants}
     # A dictionary, because two words may have the same variant.
     fresh: dict[Clause, Variant] = {}
     for variant in found:
-        if variant.clause not in asked:
+        if variant.clause not in present:
             fresh[variant.clause] = variant
     whole: dict[str, list[Clause]] = {}
     if analyzer.mathematics == "notation":
@@ -153,20 +153,20 @@ def spellings(
     query: Query, frequencies: Frequencies, vocabulary: NearTerms, elsewhere: Frequencies | None = None
 ) -> Iterator[Variant]:
     """Yield similar terms, most frequent first, for each plain word that occurs neither here nor `elsewhere`."""
-    asked = set(query.clauses)
+    present = set(query.clauses)
     words: dict[str, str] = {}
     for word, terms in query.words.items():
         # Words with digits or inner capitals are names and are not corrected.
-        if len(terms) == 1 and terms in asked and terms[0].isalpha() and len(terms[0]) >= SHORTEST:
+        if len(terms) == 1 and terms in present and terms[0].isalpha() and len(terms[0]) >= SHORTEST:
             words[terms[0]] = word
     alternatives = [*zip(query.variants, query.beside, strict=True)]
     if words:
-        held = frequencies([*words, *chain.from_iterable(variant for variant, _ in alternatives)])
+        counts = frequencies([*words, *chain.from_iterable(variant for variant, _ in alternatives)])
     else:
-        held = {}
+        counts = {}
     # A word whose form in another language occurs in the texts is not misspelt.
-    known = {term for variant, beside in alternatives if all(held.get(each) for each in variant) for term in beside}
-    unknown = [term for term in words if not held.get(term) and term not in known]
+    known = {term for variant, beside in alternatives if all(counts.get(each) for each in variant) for term in beside}
+    unknown = [term for term in words if not counts.get(term) and term not in known]
     if unknown and elsewhere:
         known_elsewhere = elsewhere(unknown)
         unknown = [term for term in unknown if not known_elsewhere.get(term)]

@@ -42,13 +42,13 @@ def in_other_languages(
     variants: dict[Clause, Clause] = {}
     stands_for: dict[str, dict[str, str]] = {}
     forms: dict[Clause, dict[Clause, None]] = {}
-    asked = {*query.clauses, *query.required}
+    present = {*query.clauses, *query.required}
     for analyzer in others:
         known = stands_for.setdefault(analyzer.language, {})
         for token, terms in query.tokens:
             for alternative, term in _pairs(terms, analyzer.terms_of(token)):
                 known.setdefault(alternative, term)
-                if (term,) in asked and (alternative,) not in asked:
+                if (term,) in present and (alternative,) not in present:
                     variants.setdefault((alternative,), (term,))
                     forms.setdefault((term,), {})[alternative,] = None
         for text, clause in phrases:

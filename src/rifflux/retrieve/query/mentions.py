@@ -17,7 +17,7 @@ from rifflux.text.question_words import asks_only
 from rifflux.types import AUTHORS, VENUE, Clause
 
 #: Returns whether the facts of a work, given its namespace and license, may be disclosed.
-Tells = Callable[[str, str | None], bool]
+Disclosable = Callable[[str, str | None], bool]
 #: The maximum number of words examined: a pasted page names nobody.
 MOST_WORDS = 64
 #: The maximum number of words in a person's name, and in a venue's.
@@ -68,16 +68,16 @@ class Mention:
 
 @dataclass(frozen=True)
 class CreditVocabulary:
-    """The authors and venues in a store; `tells` returns whether a work's credits may be disclosed.
+    """The authors and venues in a store; `disclosable` returns whether a work's credits may be disclosed.
 
-    `frequencies` returns how many chunks contain each term, `held` whether terms are adjacent.
+    `frequencies` returns how many chunks contain each term, `adjacent` whether terms are adjacent.
     """
 
     store: Store
     analyzer: Analyzer
-    tells: Tells
+    disclosable: Disclosable
     frequencies: Callable[[Sequence[str]], Mapping[str, int]]
-    held: Callable[[Clause], bool]
+    adjacent: Callable[[Clause], bool]
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
@@ -93,7 +93,7 @@ class CreditVocabulary:
         """Return the names by lookup key, each with its number of works."""
         found: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         for each in self.store.catalog.credited(role, sorted(keys)) if keys else ():
-            if self.tells(each.namespace, each.license):
+            if self.disclosable(each.namespace, each.license):
                 found[each.key][each.name] += each.works
         return found
 
@@ -175,13 +175,13 @@ class Sentence:
     def _fitting(self, first: int, last: int, known: Mapping[str, Mapping[str, int]]) -> Mention | None:
         """Return the name that a run of tokens matches, or None."""
         tokens = self.tokens[first : last + 1]
-        said = Named(tuple(word for token in tokens for word in token.words))
+        run = Named(tuple(word for token in tokens for word in token.words))
         names: dict[str, int] = {}
-        for word in said.words:
+        for word in run.words:
             for form in word.forms:
                 names.update(known.get(form, {}))
-        fits = {name: quality for name in names if (quality := named(name).fits(said))}
-        if first == last and not any(word.is_initial for word in said.words):
+        fits = {name: quality for name in names if (quality := named(name).fits(run))}
+        if first == last and not any(word.is_initial for word in run.words):
             fits = of_one_word(fits, names)
         if not fits or (first < last and not self._is_name(tokens, fits)):
             return None
@@ -197,7 +197,7 @@ class Sentence:
             written = {form for word in token.words for form in word.forms}
             if token.initials or all(not full.isdisjoint(word.forms) for word in token.words):
                 continue
-            if len(min(written, key=len)) == 1 or token.written.casefold() in self.stop or self._asks(token):
+            if len(min(written, key=len)) == 1 or token.written.casefold() in self.stop or self._is_request(token):
                 return False
             # A given name precedes the family name, or follows a comma.
             if token is tokens[-1] and "," not in self.masked[tokens[0].start : token.start]:
@@ -223,15 +223,18 @@ class Sentence:
                 if last in self.used or not self._is_run(first, last):
                     break
                 runs[first, last] = self.masked[token.start : self.tokens[last].end]
-        keys = {key: venue_keys(said) for said in runs.values() for key in [said]}
+        keys = {wording: venue_keys(wording) for wording in runs.values()}
         if keys:
             known = self.vocabulary.known(VENUE, frozenset().union(*keys.values()))
         else:
             known = {}
         found: list[Mention] = []
-        for (first, last), said in sorted(runs.items(), key=lambda run: run[0][0] - run[0][1]) if known else ():
+        for (first, last), wording in sorted(runs.items(), key=lambda run: run[0][0] - run[0][1]) if known else ():
             names = {
-                name: works for key in keys[said] for name, works in known.get(key, {}).items() if is_venue(said, name)
+                name: works
+                for key in keys[wording]
+                for name, works in known.get(key, {}).items()
+                if is_venue(wording, name)
             }
             if names and self.used.isdisjoint(range(first, last + 1)):
                 self.used.update(range(first, last + 1))
@@ -251,7 +254,7 @@ class Sentence:
             return 0
         return -2
 
-    def _asks(self, token: NameToken) -> bool:
+    def _is_request(self, token: NameToken) -> bool:
         """Return True for a word that only requests works: `papers`, `published`."""
         return asks_only([token.written.casefold()], self.vocabulary.analyzer.language)
 

@@ -100,32 +100,33 @@ def likeness(question: Sequence[Atom], title: Sequence[Atom], weight: Callable[[
     The first is the smaller of the two overlap shares, by weight. A title with a number need only match up to it: the
     rest describes what is numbered. It is 0 if a number of the query is missing.
     """
-    question = spelt_out(question, title)
+    question = expanded(question, title)
     total = sum(weight(each) for each in question)
     numbers = len(question) - [*(_NUMBER(each) for each in question)].count(None)
     if not total:
         return 0.0, 0.0
-    words = {*(_TERM(each) for each in title)}, (said := {*(_TERM(each) for each in question)})
+    query_terms = {*(_TERM(each) for each in question)}
+    words = {*(_TERM(each) for each in title)}, query_terms
     left = [*question]
-    held = 0.0
-    begun = 0.0
+    matched_weight = 0.0
+    title_weight = 0.0
     best = 0.0
     for place, atom in enumerate(title, 1):
-        begun += weight(atom)
-        if atom.number is None and atom.term not in said:
+        title_weight += weight(atom)
+        if atom.number is None and atom.term not in query_terms:
             continue
         match = next((each for each in left if _same(each, atom, *words)), None)
         if match:
             left.remove(match)
-            held += weight(match)
+            matched_weight += weight(match)
             numbers -= match.number is not None
-            if place <= LONGEST and begun and not numbers and (place == len(title) or match.number is not None):
-                best = max(best, min(held / total, held / begun))
-    if numbers or not begun:
+            if place <= LONGEST and title_weight and not numbers and (place == len(title) or match.number is not None):
+                best = max(best, min(matched_weight / total, matched_weight / title_weight))
+    if numbers or not title_weight:
         whole = 0.0
     else:
-        whole = min(held / total, held / begun)
-    return max(best, whole), held / total
+        whole = min(matched_weight / total, matched_weight / title_weight)
+    return max(best, whole), matched_weight / total
 
 
 def matching_width(title: Sequence[Atom], question: Sequence[Atom]) -> int:
@@ -133,18 +134,22 @@ def matching_width(title: Sequence[Atom], question: Sequence[Atom]) -> int:
     for width in range(min(len(title), LONGEST), 1, -1):
         name = title[:width]
         if width == len(title) or (name[-1].number is not None and title[width].number is None):
-            said = spelt_out(question, name)
-            words = {*(_TERM(each) for each in name)}, {*(_TERM(each) for each in said)}
-            for start in range(len(said) - width + 1):
+            query_atoms = expanded(question, name)
+            words = {*(_TERM(each) for each in name)}, {*(_TERM(each) for each in query_atoms)}
+            for start in range(len(query_atoms) - width + 1):
                 end = start + width
-                goes_on = end < len(said) and said[end].number is not None and said[end].term == name[-1].term
-                same = (_same(one, each, *words) for one, each in zip(said[start:end], name, strict=True))
+                goes_on = (
+                    end < len(query_atoms)
+                    and query_atoms[end].number is not None
+                    and query_atoms[end].term == name[-1].term
+                )
+                same = (_same(one, each, *words) for one, each in zip(query_atoms[start:end], name, strict=True))
                 if not goes_on and all(same):
                     return width
     return 0
 
 
-def spelt_out(question: Sequence[Atom], title: Sequence[Atom]) -> Sequence[Atom]:
+def expanded(question: Sequence[Atom], title: Sequence[Atom]) -> Sequence[Atom]:
     """Return the query with abbreviations before numbers expanded as in the title: `ch. 7`."""
     labelled = [atom for atom in question if atom.number is not None and atom.written]
     if not labelled:
@@ -196,13 +201,13 @@ class Titles:
     """The titles of candidates as atoms, weighted by rarity among them.
 
     `idf` is the idf of the query's words among all chunks and bounds the weight of words. `wholes` are the titles of
-    documents, the others those of their parts. `spelt` maps words found in no title to other terms.
+    documents, the others those of their parts. `spellings` maps words found in no title to other terms.
     """
 
     read: Mapping[str, Title]
     idf: Mapping[str, float]
     wholes: Collection[str] = ()
-    spelt: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    spellings: Mapping[str, Sequence[str]] = field(default_factory=dict)
     _weights: dict[str | int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
@@ -233,23 +238,23 @@ class Titles:
         """
         question = [*(self._known(each) for each in question)]
         agreeing, holding = self._agreeing(question)
-        spelt = letters_of(text)
-        same = [name for name in (holding if question else self.read) if letters_of(name) == spelt]
+        letters = letters_of(text)
+        same = [name for name in (holding if question else self.read) if letters_of(name) == letters]
         found = [*dict.fromkeys((*agreeing, *same))]
         whole = bool(found)
         found = found or [*(self._written(text) or self._standing(question))]
         # Titles of documents take precedence over titles of parts.
         found = [name for name in found if name in self.wholes] or found
         for order in (str, _sorted) if len(found) > 1 else ():
-            if same := [name for name in found if order(letters_of(name)) == order(spelt)]:
+            if same := [name for name in found if order(letters_of(name)) == order(letters)]:
                 return same, whole
-        return [name for name in found if f" {letters_of(name)} " in f" {spelt} "] or found, whole
+        return [name for name in found if f" {letters_of(name)} " in f" {letters} "] or found, whole
 
     def _known(self, atom: Atom) -> Atom:
         """Return the atom, respelt as in some title if no title contains it."""
         if atom.number is not None or self.count[atom.term]:
             return atom
-        near = next(filter(self.count.__getitem__, self.spelt.get(atom.term, ())), None)
+        near = next(filter(self.count.__getitem__, self.spellings.get(atom.term, ())), None)
         if near:
             return replace(atom, term=near)
         return atom
@@ -270,7 +275,7 @@ class Titles:
             return (), ()
         near = self.read if any(not self.count[atom.term] for atom in known if atom.term) else self._near(known)
         likenesses = {name: likeness(known, self.read[name], self.weight) for name in near}
-        holding = [name for name, (_, held) in likenesses.items() if held >= AGREEMENT]
+        holding = [name for name, (_, share) in likenesses.items() if share >= AGREEMENT]
         sizes = [len(self.read[name]) for name, (like, _) in likenesses.items() if like >= AGREEMENT]
         # A title that contains the query and is no longer than a matching one counts as matching.
         longest = max(sizes, default=0)
@@ -290,13 +295,13 @@ class Titles:
         for atom in question:
             weights[_key(atom)] = weights.get(_key(atom), 0.0) + self.weight(atom)
         enough = AGREEMENT * sum(weights.values()) - 1e-9
-        wanted = frozenset(weights)
+        query_keys = frozenset(weights)
         found = []
         for name, title in self.read.items():
             # Most titles share no word with the query.
-            if enough > 0 and wanted.isdisjoint(title.keys):
+            if enough > 0 and query_keys.isdisjoint(title.keys):
                 continue
-            if sum([weights[each] for each in title.keys & wanted]) >= enough:
+            if sum([weights[each] for each in title.keys & query_keys]) >= enough:
                 found.append(name)
         return found
 
@@ -315,7 +320,7 @@ class Titles:
 
     def _standing(self, question: Sequence[Atom]) -> Sequence[str]:
         """Return the titles mostly contained in the query in sequence, unless other titles contain that part too."""
-        said = {*(_key(each) for each in question)}
+        query_keys = {*(_key(each) for each in question)}
         labels = tuple({atom.written for atom in question if atom.number is not None})
         names: dict[tuple[Atom, ...], list[str]] = {}
         for name, title in self.read.items():
@@ -323,10 +328,10 @@ class Titles:
                 continue
             # The first atom of a contained title must occur in the query, and all of them in one without numbers.
             if labels:
-                begun = _key(title[0]) in said or title[0].written.startswith(labels)
+                possible = _key(title[0]) in query_keys or title[0].written.startswith(labels)
             else:
-                begun = _key(title[0]) in said and title.keys <= said
-            width = matching_width(title, question) if begun else 0
+                possible = _key(title[0]) in query_keys and title.keys <= query_keys
+            width = matching_width(title, question) if possible else 0
             if width and (width == len(title) or self.schemes[title.scheme] >= SCHEME):
                 names.setdefault(title[:width], []).append(name)
         # Of `path` and `find the path` the longer is meant; if they occur apart, both are.

@@ -130,7 +130,7 @@ class _Reading:
 
     meaning: list[tuple[str, str]] = field(default_factory=list)
     excluded: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
+    searched: list[str] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
     facets: dict[str, list[str]] = field(default_factory=dict)
 
@@ -218,9 +218,9 @@ def parted(text: str, facets: Collection[str] = ()) -> tuple[str, str]:
 
 
 def _halves(text: str, reading: _Reading) -> tuple[str, str]:
-    if not reading.asked and not reading.limits:
+    if not reading.searched and not reading.limits:
         return text, ""
-    return " ".join("".join(reading.asked).split()), " ".join(reading.limits)
+    return " ".join("".join(reading.searched).split()), " ".join(reading.limits)
 
 
 def _comparable(text: str) -> str:
@@ -247,7 +247,7 @@ def _read(text: str, facets: Collection[str]) -> _Reading:
     reading = _Reading()
     for piece in _PIECE.finditer(text):
         is_facet = piece["field"] in facets
-        (reading.limits if piece["minus"] or piece["without"] or is_facet else reading.asked).append(piece[0])
+        (reading.limits if piece["minus"] or piece["without"] or is_facet else reading.searched).append(piece[0])
         if piece["without"] or piece["minus"]:
             reading.excluded.append(piece["without"] or piece["phrase"])
         elif is_facet:
