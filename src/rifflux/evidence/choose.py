@@ -40,14 +40,14 @@ class Limits:
     min_share: float = 0.0
     always: int = 4
 
-    def are_met(self, candidates: Sequence[Citable]) -> list[bool]:
+    def relevant_enough(self, candidates: Sequence[Citable]) -> list[bool]:
         """Return whether each candidate is relevant enough to be evidence; those named in the query are."""
         best = max((candidate.hit.score for candidate in candidates), default=0.0)
-        met: list[bool] = []
+        relevant: list[bool] = []
         for each in candidates:
-            is_near = sum(met) < self.always or each.hit.score >= self.min_share * best
-            met.append(each.certainty > 0 or (is_near and each.relevance >= self.min_relevance))
-        return met
+            is_near = sum(relevant) < self.always or each.hit.score >= self.min_share * best
+            relevant.append(each.certainty > 0 or (is_near and each.relevance >= self.min_relevance))
+        return relevant
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def choose(
     ranks = {candidate.hit.place: rank for rank, candidate in enumerate(candidates, offset + 1)}
     table = _Table(limits, ranks, speaks)
     most = max(limits.least, min(MOST, listed))
-    relevant = limits.are_met(candidates)
+    relevant = limits.relevant_enough(candidates)
     within = [*compress(candidates[:listed], relevant)]
     quoted = [each for each in within if each.quotable]
     silent = [each for each in within if not each.quotable]
@@ -130,9 +130,9 @@ def choose(
     if behind := min(listed, len(candidates)) - len(within) - weaker:
         text = f"{limits.noun} of the list with less than {limits.min_share:g} of the best score: {behind}"
         table.note("low_score", text, documents=behind)
-    if lower := sum(each.rank > offset + listed for each in table.taken):
+    if lower := sum(each.rank > offset + listed for each in table.chosen):
         table.note("below_the_list", f"{limits.noun} that rank below the {listed} listed: {lower}", documents=lower)
-    return Choice(tuple(table.taken), tuple(dict.fromkeys(table.notes)))
+    return Choice(tuple(table.chosen), tuple(dict.fromkeys(table.notes)))
 
 
 def _named(candidates: Sequence[Citable]) -> list[Citable]:
@@ -148,7 +148,7 @@ class _Table:
     limits: Limits
     ranks: dict[tuple[str, str], int]
     speaks: Callable[[str], bool] | None = None
-    taken: list[Chosen] = field(default_factory=list)
+    chosen: list[Chosen] = field(default_factory=list)
     capped: list[Citable] = field(default_factory=list)
     notes: list[Notice] = field(default_factory=list)
     seen: set[tuple[str, str]] = field(default_factory=set)
@@ -162,7 +162,7 @@ class _Table:
     def take(self, candidates: Iterable[Citable], most: int, *, exempt: bool = False) -> None:
         """Take candidates in order until there are `most` documents, ignoring caps if `exempt`."""
         for candidate in candidates:
-            if len(self.taken) >= most:
+            if len(self.chosen) >= most:
                 return
             place = candidate.hit.place
             if place in self.seen and not exempt:
@@ -177,21 +177,21 @@ class _Table:
             document = candidate.document()
             passages = self._passages(candidate, document) if document else []
             if document and passages:
-                self.taken.append(Chosen(candidate, self.ranks[place], document, tuple(passages)))
+                self.chosen.append(Chosen(candidate, self.ranks[place], document, tuple(passages)))
                 self.counts.update(candidate.groups)
 
     def complete(self, relevant: int) -> None:
         """Take documents beyond the caps up to `least`, of `relevant` ones, and add notices on the choice."""
         noun = self.limits.noun
         groups = " or ".join(self.limits.caps)
-        if len(self.taken) < self.limits.least and self.capped:
+        if len(self.chosen) < self.limits.least and self.capped:
             self.take(tuple(self.capped), self.limits.least, exempt=True)
             self.note("repeated_groups", f"{groups} are repeated: there were too few others")
         elif self.capped:
             self.note("groups_left_out", f"{noun} of repeated {groups} were left out")
-        if len(self.taken) < min(self.limits.least, relevant):
-            text = f"no more than {len(self.taken)} {noun} have something of their own to say"
-            self.note("few_documents", text, documents=len(self.taken))
+        if len(self.chosen) < min(self.limits.least, relevant):
+            text = f"no more than {len(self.chosen)} {noun} have something of their own to say"
+            self.note("few_documents", text, documents=len(self.chosen))
 
     def _passages(self, candidate: Citable, document: Document) -> list[tuple[Hit, str]]:
         """Return the best passages that neither overlap nor repeat earlier ones; named ones come first.

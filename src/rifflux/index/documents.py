@@ -37,7 +37,7 @@ MOST_FIELDS = 100
 LONGEST_FIELD = 200
 LONGEST_METADATA = 64_000
 #: Marks a namespace that a cursor may contain, since it is not a folder: its documents may be removed meanwhile.
-_TOLD = "="
+_READABLE = "="
 _BEGIN = ("", "")
 
 
@@ -200,9 +200,9 @@ class Documents:
         _check_size(parts)
         intake.report("store", 0, len(parts))
         view = replace(self._view, store=self._view.session.store.of(target.owner))
-        wanted = {(_namespace(key, each.document.key), each.document.key): each for each in parts}
+        parts_by_place = {(_namespace(key, each.document.key), each.document.key): each for each in parts}
         known = _known(view.store, key)
-        changes = _changed(view, key, wanted, known)
+        changes = _changed(view, key, parts_by_place, known)
         intake.check((change.document.key, len(change.chunks)) for _, change in changes)
         with view.store.transaction():
             # Another writer may have taken the key meanwhile.
@@ -210,14 +210,14 @@ class Documents:
             if new and known:
                 raise Conflict(f"there is a document {key!r} already: put it under this key, or leave out the key")
             for namespace, name in known:
-                if (namespace, name) not in wanted:
+                if (namespace, name) not in parts_by_place:
                     view.store.catalog.remove(namespace, [name])
             view.store.catalog.put_all(Placed(namespace, change) for namespace, change in changes)
             intake.report("store", len(parts), len(parts))
         stored = [change for _, change in changes]
         made = Writer(view).embed_soon(stored, embed_seconds)
         chunks = sum(len(change.chunks) for change in stored)
-        return Stored(key, target.label, not known, len(wanted), chunks, made.chunks, degraded=made.degraded)
+        return Stored(key, target.label, not known, len(parts_by_place), chunks, made.chunks, degraded=made.degraded)
 
     def remove(self, key: str, *, collection: str = "") -> int:
         """Remove a document, or all of an upload, by its key; return the number of removed documents.
@@ -278,17 +278,17 @@ class Documents:
 def _info(within: VisibleCollection, row: Listed, visible: LicensePolicy, *, several: bool) -> DocumentInfo:
     """Return a document as the caller may see it; with `several` owners, its namespace names the owner."""
     namespace = of_owner(row.namespace, within.owner if several else None)
-    shown = visible.document(namespace, row.document)
+    disclosed = visible.document(namespace, row.document)
     return DocumentInfo(
-        key=shown.key,
+        key=disclosed.key,
         namespace=visible_namespace(row.namespace, owned=within.owned),
         collection=within.label,
         path=row.path,
-        title=shown.title,
-        kind=shown.kind,
-        created_at=shown.created_at,
-        updated_at=shown.updated_at,
-        license=shown.license,
+        title=disclosed.title,
+        kind=disclosed.kind,
+        created_at=disclosed.created_at,
+        updated_at=disclosed.updated_at,
+        license=disclosed.license,
         withheld=not visible.shows_all(namespace, row.document.license),
         chunks=row.chunks,
     )
@@ -311,14 +311,16 @@ def _known(store: Store, key: str) -> list[tuple[str, str]]:
 
 
 def _changed(
-    view: IndexView, key: str, wanted: Mapping[tuple[str, str], Parsed], known: Sequence[tuple[str, str]]
+    view: IndexView, key: str, parts_by_place: Mapping[tuple[str, str], Parsed], known: Sequence[tuple[str, str]]
 ) -> Sequence[tuple[str, DocumentChange]]:
     """Return the new and changed documents, prepared for the store."""
     from rifflux.ingest.prepare import is_same
 
-    held = view.store.catalog.documents_at(known)
+    known_documents = view.store.catalog.documents_at(known)
     prepare = view.preparer
-    changed = {place: part for place, part in wanted.items() if not is_same(part.document, held.get(place))}
+    changed = {
+        place: part for place, part in parts_by_place.items() if not is_same(part.document, known_documents.get(place))
+    }
     return [(place[0], prepare(place[0], part.document, part.blocks, key)) for place, part in changed.items()]
 
 
@@ -372,14 +374,14 @@ def _checked_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _mark(namespace: str) -> str:
     if not PurePath(namespace).is_absolute():
-        return f"{_TOLD}{namespace}"
+        return f"{_READABLE}{namespace}"
     return blake2b(namespace.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def _marked(store: Store, mark: str) -> str:
     """Return the namespace of a cursor. Raises `InvalidArgument` if it is gone."""
-    if mark.startswith(_TOLD):
-        return mark.removeprefix(_TOLD)
+    if mark.startswith(_READABLE):
+        return mark.removeprefix(_READABLE)
     found = next((each for each in store.catalog.namespaces() if _mark(each) == mark), None)
     if found is None:
         raise InvalidArgument("what the cursor stands in is gone: begin again without it")

@@ -41,9 +41,9 @@ def facets_of(view: IndexView, limit: int = 20) -> tuple[Facet, ...]:
     Works count for their collection only. Raises `InvalidArgument` for an invalid limit.
     """
     checked_whole("limit", limit, 1, MOST_VALUES)
-    held = sorted(Collections(view).list(), key=lambda each: (-each.documents, each.name))
+    collections = sorted(Collections(view).list(), key=lambda each: (-each.documents, each.name))
     catalog = view.reading().store.catalog
-    facets = [_facet("collection", [(each.name, each.documents) for each in held if each.documents], limit)]
+    facets = [_facet("collection", [(each.name, each.documents) for each in collections if each.documents], limit)]
     facets.append(_facet("kind", catalog.values("kind", limit + 1), limit))
     facets.append(_facet("folder", folders_of(view), limit))
     facets += [_facet(name, catalog.values(name, limit + 1), limit) for name in view.facets]

@@ -50,7 +50,7 @@ class Everything:
         checked_query(query)
         filter = checked_filter(request.filter)
         federation = Federation.of(self.sources, query, filter, checked_deadline(request.deadline_ms))
-        first, *others = sources = _wanted(federation)
+        first, *others = sources = _with_requested_kinds(federation)
         found = {first.name: federation.search(first, request.top_k, request.mode, request.fusion)}
         if first is federation.sources[0] and quality_of(*_rated(found)) >= HIGH:
             text = f"{first.name} answers well by itself: the other sources were not asked"
@@ -68,7 +68,7 @@ class Everything:
         return _fused(request, federation.sources, found, note)
 
 
-def _wanted(federation: Federation) -> Sequence[Source]:
+def _with_requested_kinds(federation: Federation) -> Sequence[Source]:
     """Return the sources with documents of the requested kinds, at least one."""
     found = []
     for source in federation.sources:

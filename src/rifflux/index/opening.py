@@ -115,10 +115,10 @@ def open_index(
     else:
         words = None
     if state:
-        kept = checked_place("the path of a state file", state)
+        state_path = checked_place("the path of a state file", state)
     else:
-        kept = ""
-    store = open_store(place, create=create, neighbours=neighbors, state=kept)
+        state_path = ""
+    store = open_store(place, create=create, neighbours=neighbors, state=state_path)
     try:
         chosen = replace(_settled(store, chosen, language, explicit=isinstance(profile, Profile)), **ranked)
         load = CurrentEmbedder(store, chosen_model, threads, base_url, api_key, query_prefix, document_prefix)

@@ -34,18 +34,18 @@ def diagnose(
     Raises `NotFound`, `NotAnIndex`, `NewerIndex` and other errors that are no damage.
     """
     if state and Path(state).expanduser().exists():
-        kept = state
+        state_file = state
     else:
-        kept = ""
-    if kept:
-        others = _named(kept, diagnose(kept))
+        state_file = ""
+    if state_file:
+        others = _named(state_file, diagnose(state_file))
     else:
         others = []
     # With a state file the index is only read: checking must not change it.
     if any(each.unreadable for each in others):
         readable = None
     else:
-        readable = kept
+        readable = state_file
     try:
         opened = open_index(path, create=False, model=model, base_url=base_url, api_key=api_key, state=readable)
         with opened as index:
@@ -73,13 +73,13 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
         raise NotFound(f"no index at {path}: check the path's spelling")
     check_is_index(path)
     done: list[str] = []
-    kept = None
+    damaged_file = None
     if not _can_be_read(path):
         salvaged = salvage_store(path)
         documents, chunks = (salvaged.rows.get(table, 0) for table in ("document", "chunk"))
         rows = f"{documents:,} documents and {chunks:,} chunks"
         done = [f"the database was damaged: took {rows} over into a new file"]
-        kept = str(salvaged.kept)
+        damaged_file = str(salvaged.kept)
         if salvaged.uncertain:
             done.append(f"{salvaged.uncertain:,} rows lay on damaged pages and are kept as they could be read")
         if salvaged.unknown:
@@ -90,7 +90,7 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
         mended = index.admin.repair(progress)
         closed = close_to_others(path)
     problems = (*mended.problems, *exposure(path))
-    return replace(mended, done=(*done, *mended.done, *closed), problems=problems, kept=kept)
+    return replace(mended, done=(*done, *mended.done, *closed), problems=problems, kept=damaged_file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +127,8 @@ def restore(copy: str | Path, path: str | Path) -> Restored:
             if each.is_damage:
                 raise DamagedIndex(f"the copy {copy} is damaged ({each.what}): restore another one")
 
-    kept = restore_store(copy, path, check)
-    return Restored(str(path), str(copy), documents, str(kept) if kept else None, tuple(problems))
+    former = restore_store(copy, path, check)
+    return Restored(str(path), str(copy), documents, str(former) if former else None, tuple(problems))
 
 
 def _can_be_read(path: str | Path) -> bool:

@@ -30,7 +30,7 @@ class PassageSearch:
         changed = {name: value for name, value in changes.items() if value is not None}
         found = self.index.search(query, **(dict(self.arguments) | changed))
         degraded = {"degraded": [notice.text for notice in found.trace.degraded]}
-        return [(hit, _metadata(told) | degraded) for told, hit in zip(found.to_dicts(), found, strict=True)]
+        return [(hit, _metadata(row) | degraded) for row, hit in zip(found.to_dicts(), found, strict=True)]
 
     async def later(self, query: str, changes: Mapping[str, Any]) -> list[FoundHit]:
         """Return the same from another thread, without blocking the event loop."""

@@ -66,11 +66,11 @@ def checked_deadline(milliseconds: float | None) -> float | None:
     return time.perf_counter() + milliseconds / 1000
 
 
-def checked_number(name: str, value: object, wanted: str, *, above: float | None = None) -> None:
-    """Raise `InvalidArgument` unless a value is finite, at least 0 and above `above`; `wanted` describes it."""
+def checked_number(name: str, value: object, requirement: str, *, above: float | None = None) -> None:
+    """Raise `InvalidArgument` unless a value is finite, at least 0 and above `above`; `requirement` describes it."""
     known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
     if not known or (above is not None and not value > above):  # type: ignore[operator]
-        raise InvalidArgument(f"{name} is {wanted}, not {value!r}")
+        raise InvalidArgument(f"{name} is {requirement}, not {value!r}")
 
 
 def checked_share(name: str, value: object) -> None:
@@ -248,14 +248,14 @@ def _metadata(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise InvalidArgument(f"filter 'metadata' must be a mapping of fields to values, not {value!r}")
     _check_fields("metadata", value)
-    for name, wanted in value.items():
-        if isinstance(wanted, list | tuple | set | frozenset):
-            alternatives = wanted
+    for name, condition in value.items():
+        if isinstance(condition, list | tuple | set | frozenset):
+            alternatives = condition
         else:
-            alternatives = [wanted]
+            alternatives = [condition]
         if not all(_comparable(alternative) for alternative in alternatives):
             raise InvalidArgument(
-                f"filter 'metadata' cannot compare {name!r} with {wanted!r}: give a string, a number, a truth value "
+                f"filter 'metadata' cannot compare {name!r} with {condition!r}: give a string, a number, a truth value "
                 "or a list of them"
             )
     return value

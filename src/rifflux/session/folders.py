@@ -77,11 +77,11 @@ def resolved(view: IndexView, filter: Filter) -> Filter:
     """
     if not filter.folders:
         return filter
-    wanted = [tuple(each.strip("/").split("/")) for each in filter.folders]
+    paths = [tuple(each.strip("/").split("/")) for each in filter.folders]
     found = dict.fromkeys(
         folder.key
         for folder in _folders(view)
-        if any(each == (*folder.place, folder.name)[-len(each) :] for each in wanted)
+        if any(each == (*folder.place, folder.name)[-len(each) :] for each in paths)
     )
     return replace(filter, folders=tuple(found) or _NOWHERE)
 

@@ -40,13 +40,13 @@ class Sampler:
 
     store: Store
     _latest: Freshness | None = field(default=None, init=False)
-    _due: float = field(default=0.0, init=False)
+    _next_at: float = field(default=0.0, init=False)
 
     def latest(self) -> Freshness | None:
         """Return the latest result, or None if there is none. Takes microseconds, except the first time."""
         now = time.monotonic()
-        if now >= self._due:
-            self._due = now + PAUSE
+        if now >= self._next_at:
+            self._next_at = now + PAUSE
             if self._latest is None:
                 self._look()
             else:
@@ -56,7 +56,7 @@ class Sampler:
     def now(self) -> Freshness:
         """Return the result of checking many files now."""
         found = look(self.store, MANY)
-        self._latest, self._due = found, time.monotonic() + PAUSE
+        self._latest, self._next_at = found, time.monotonic() + PAUSE
         return found
 
     def _look(self) -> None:

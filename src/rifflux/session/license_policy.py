@@ -104,17 +104,17 @@ class LicensePolicy:
 
         return self.permission(namespace, license) is Permission.TEXT
 
-    def tells_facts(self, namespace: str, license: str | None) -> bool:
+    def discloses_facts(self, namespace: str, license: str | None) -> bool:
         """Return True if the caller may see the authors, date, venue and citations of a document."""
         if not namespace.startswith(LICENSED) or self.permission(namespace, license) or self._facts == "everyone":
             return True
         return self._facts == "owner" and self._owned(namespace)
 
-    def tells(self, hit: Hit, fields: Collection[str]) -> bool:
+    def discloses(self, hit: Hit, fields: Collection[str]) -> bool:
         """Return True if the caller may see the given metadata fields, dates or kind of a document."""
         if self.shows_all(hit.place[0], hit.license):
             return True
-        return set(fields) <= _FACTS | _DATED and self.tells_facts(hit.place[0], hit.license)
+        return set(fields) <= _FACTS | _DATED and self.discloses_facts(hit.place[0], hit.license)
 
     def opened(self, licenses: Iterable[tuple[str, str | None]]) -> list[Notice]:
         """Return notices on texts that are visible although no known license permits it, with the reason."""
@@ -164,7 +164,7 @@ class LicensePolicy:
             identifiers=document.identifiers,
             withheld=True,
         )
-        if not self.tells_facts(namespace, document.license):
+        if not self.discloses_facts(namespace, document.license):
             return known
         known = replace(
             known,
@@ -189,7 +189,7 @@ class LicensePolicy:
         """Return the tags of a document that the caller may see."""
         if self.shows_all(namespace, license):
             return tuple(tags)
-        if self.tells_facts(namespace, license):
+        if self.discloses_facts(namespace, license):
             return tuple(tag for tag in tags if tag.scheme != _QUOTED)
         return ()
 
@@ -200,7 +200,7 @@ class LicensePolicy:
         closed = replace(
             hit, text=WITHHELD, heading_path="", page=None, metadata=_facts_of(hit.metadata), withheld=True
         )
-        if self.tells_facts(hit.place[0], hit.license):
+        if self.discloses_facts(hit.place[0], hit.license):
             return closed
         return replace(closed, kind="", created_at=None, updated_at=None, metadata={})
 

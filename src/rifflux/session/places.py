@@ -15,7 +15,7 @@ from rifflux.types import Document, Lines
 _RANGE = re.compile(r"(?P<name>.+?):(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?")
 #: The maximum number of names compared with an unknown name, and of suggestions.
 _COMPARED = 20_000
-_TOLD = 5
+_MOST_SUGGESTED = 5
 
 
 def in_lines(name: str) -> tuple[str, Lines] | None:
@@ -35,16 +35,16 @@ def cut_to(document: Document, lines: Lines) -> Document:
 
 def namesakes(store: Store, name: str) -> list[tuple[str, str]]:
     """Return (namespace, key) of documents by file name, with or without suffix, ignoring case."""
-    wanted = PurePosixPath(name.casefold())
+    name_path = PurePosixPath(name.casefold())
     return [
         (namespace, key)
-        for namespace, key, path in store.catalog.bearing(wanted.name, _COMPARED)
-        if _ends_in(PurePosixPath(path.casefold()), wanted)
+        for namespace, key, path in store.catalog.bearing(name_path.name, _COMPARED)
+        if _ends_in(PurePosixPath(path.casefold()), name_path)
     ]
 
 
-def _ends_in(path: PurePosixPath, wanted: PurePosixPath) -> bool:
-    parts = wanted.parts
+def _ends_in(path: PurePosixPath, tail: PurePosixPath) -> bool:
+    parts = tail.parts
     return bool(parts) and parts in (path.parts[-len(parts) :], path.with_suffix("").parts[-len(parts) :])
 
 
@@ -52,16 +52,16 @@ def lookalikes(store: Store, name: str) -> list[str]:
     """Return paths or keys that are similar to an unknown name or contain it, as suggestions."""
     words = PurePosixPath(name).name
     if words:
-        holding = store.catalog.bearing(words, _TOLD)
+        holding = store.catalog.bearing(words, _MOST_SUGGESTED)
     else:
         holding = []
     called: dict[str, list[str]] = {}
     for _, key, path in store.catalog.bearing("", _COMPARED):
         for each in (PurePosixPath(path).name, PurePosixPath(path).stem):
             called.setdefault(each.casefold(), []).append(path or key)
-    near = get_close_matches(words.casefold(), called, _TOLD, cutoff=0.6)
+    near = get_close_matches(words.casefold(), called, _MOST_SUGGESTED, cutoff=0.6)
     like = [path for each in near for path in called[each]]
-    return [*dict.fromkeys([*like, *(path or key for _, key, path in holding)])][:_TOLD]
+    return [*dict.fromkeys([*like, *(path or key for _, key, path in holding)])][:_MOST_SUGGESTED]
 
 
 def refuse_twice(places: Iterable[Path], label: str, store: Store) -> None:

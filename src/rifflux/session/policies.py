@@ -18,7 +18,7 @@ from rifflux.text.licenses import NO_LICENSE_OPENS, checked_rules, rules_in, spe
 from rifflux.types.nouns import iso_time
 
 #: The maximum number of characters of a value in the log.
-LONGEST_TOLD = 500
+LONGEST_LOGGED = 500
 _WORDS = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}
 _READERS = ("owner", "everyone", "nobody")
 
@@ -58,10 +58,10 @@ def _switch(name: str, help: str, *, own: bool = False) -> Policy:
 
 
 def _reader(value: object) -> str:
-    wanted = str(value).strip().lower()
-    if wanted not in _READERS:
+    role = str(value).strip().lower()
+    if role not in _READERS:
         raise InvalidArgument(f"{FACTS} is {', '.join(_READERS[:-1])} or {_READERS[-1]}, not {value!r}")
-    return wanted
+    return role
 
 
 def _rules(value: object) -> Any:
@@ -136,19 +136,19 @@ class Policies:
         Raises `InvalidArgument` for an invalid value, and in a scope `OutOfScope` for a policy of every user.
         """
         policy = _known(name)
-        wanted = policy.read(value)
+        new_value = policy.read(value)
         if self.store.owner and not policy.own:
             raise OutOfScope(f"only an administrator changes {name}", cure=Cure.POLICY, policy=name)
-        told = policy.write(wanted)
-        if len(told) <= LONGEST_TOLD:
-            cut = told
+        stored = policy.write(new_value)
+        if len(stored) <= LONGEST_LOGGED:
+            detail = stored
         else:
-            cut = f"{told[:LONGEST_TOLD]}…"
+            detail = f"{stored[:LONGEST_LOGGED]}…"
         if policy.own:
             entry = None
         else:
-            entry = LogEntry(self.by, "setting.change", iso_time(time.time(), "auto"), name, detail=cut)
-        self.store.registry.set(key_of(name), told, entry=entry)
+            entry = LogEntry(self.by, "setting.change", iso_time(time.time(), "auto"), name, detail=detail)
+        self.store.registry.set(key_of(name), stored, entry=entry)
 
     def all(self) -> dict[str, Any]:
         """Return every policy by its name."""

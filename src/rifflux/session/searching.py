@@ -369,7 +369,7 @@ class Searcher:
 
         counts = self.store.lexical.document_frequencies
         return CreditVocabulary(
-            self.store, analyzer or self.analyzer, self.view.visible.tells_facts, counts, self._is_phrase
+            self.store, analyzer or self.analyzer, self.view.visible.discloses_facts, counts, self._is_phrase
         )
 
     def plan(self, parsed: Plan, top_k: int, options: SearchOptions | None = None) -> Plan:
@@ -566,9 +566,9 @@ class Searcher:
             name = Reader(searcher.view).place_of(request.document)
         chunks = store.catalog.chunks_of(*name)
         plan = searcher.plan(searcher.parse(query, limits), request.top_k, options)
-        tells = searcher.view.visible.tells
-        asked = [hit] if hit else chunks
-        verdict = Inquiry(plan, store, name, asked, len(chunks), request.top_k, tells, as_typed(plan.query))()
+        discloses = searcher.view.visible.discloses
+        hits = [hit] if hit else chunks
+        verdict = Inquiry(plan, store, name, hits, len(chunks), request.top_k, discloses, as_typed(plan.query))()
         if verdict.hit:
             hit = searcher.view.redacted_hits([verdict.hit])[0]
         return replace(verdict, hit=hit if verdict.hit else None, namespace=parted(verdict.namespace)[0])
@@ -689,7 +689,7 @@ class Licenses:
         if not fields or not table.passages:
             return table
         policy = self.view.visible
-        rows = [row for row, hit in enumerate(table.passages) if policy.tells(hit, fields)]
+        rows = [row for row, hit in enumerate(table.passages) if policy.discloses(hit, fields)]
         return table if len(rows) == len(table) else table.take(rows)
 
 
@@ -700,7 +700,7 @@ def unmatched(filter: Filter, passes: Callable[[Filter], bool]) -> tuple[Notice,
     """Return notices on conditions that no document meets, or one notice if only their combination fails."""
     if not filter or passes(filter):
         return ()
-    conditions = [wanted for wanted, alone in _conditions(filter) if not passes(alone)]
+    conditions = [description for description, alone in _conditions(filter) if not passes(alone)]
     if not conditions:
         return (Notice("filter.unmatched", "no document meets all conditions of the filter"),)
     return tuple(Notice("filter.unmatched", f"nothing {each}", data={"condition": each}) for each in conditions)

@@ -29,7 +29,7 @@ DEFAULT_MODEL = "all-MiniLM-L6-v2"
 SETTING = "vectors"
 #: The minimum number of vectors for measuring agreement, and the maximum number of passages sampled for it.
 ENOUGH = 64
-ASKED = 128
+NEIGHBOR_SAMPLE = 128
 #: The number of passages found by words per sampled passage, excluding its own document, and the depth searched for
 #: them.
 FOUND = 10
@@ -80,10 +80,10 @@ class CurrentEmbedder:
             known = self.store.semantic.model()
         else:
             known = None
-        wanted = known.fingerprint if known else None
+        fingerprint = known.fingerprint if known else None
         with self._lock:
             # Before the first vectors are stored there is nothing to follow, and the loaded model makes them.
-            if self._loaded is None or (wanted and self._loaded_for != wanted != self._loaded.fingerprint):
+            if self._loaded is None or (fingerprint and self._loaded_for != fingerprint != self._loaded.fingerprint):
                 try:
                     self._loaded = self._load(known)
                 except ModelError as error:
@@ -93,7 +93,7 @@ class CurrentEmbedder:
 
                     # Not cached: the next call finds a model that was restored.
                     return MissingEmbedder(**asdict(known), error=error)
-                self._loaded_for = wanted
+                self._loaded_for = fingerprint
             return self._loaded
 
     def _load(self, known: ModelInfo | None) -> Embedder:
@@ -343,7 +343,7 @@ def read_all_vectors(store: Store, profile: Profile, embedder: Embedder) -> None
 def _agreement(store: Store, profile: Profile) -> float | None:
     """Return how well the vectors agree with words on passages' similarity, or None."""
     ids, sample = store.semantic.sample(SAMPLE)
-    passages = {int(hit.id, 16): hit for hit in _hydrated(store, ids[:ASKED])}
+    passages = {int(hit.id, 16): hit for hit in _hydrated(store, ids[:NEIGHBOR_SAMPLE])}
     rankings = {id: _found(store, profile, hit) for id, hit in passages.items()}
     everything = np.unique(np.concatenate([np.zeros(0, np.int64), *rankings.values()]))
     homes = {int(hit.id, 16): hit.place for hit in _hydrated(store, everything)}

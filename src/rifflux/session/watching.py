@@ -83,10 +83,10 @@ class Follower:
         targets = WatchScope(folders, files, self._links).targets_of(changes)
         if not targets:
             return None
-        begun = time.time()
+        started_at = time.time()
         report = writer.sync_targets(targets, finder=self.finder, tally=SyncTally(links=self._links))
         # All changes until then were noticed.
-        note_synced(writer.view.store, {str(target.root) for target in targets}, begun)
+        note_synced(writer.view.store, {str(target.root) for target in targets}, started_at)
         return report
 
     def _embedded(self, report: IndexReport, watcher: Watcher) -> IndexReport:
@@ -116,9 +116,9 @@ class Follower:
         return replace(report, embedded_chunks=done, failed=failed, seconds=seconds)
 
     def _watched(self) -> _Watched:
-        held = [*(_roots_of(each) for each in self.writers())]
-        whole = tuple(dict.fromkeys(chain.from_iterable(folders for folders, _ in held)))
-        files = frozenset(chain.from_iterable(files for _, files in held))
+        roots = [*(_roots_of(each) for each in self.writers())]
+        whole = tuple(dict.fromkeys(chain.from_iterable(folders for folders, _ in roots)))
+        files = frozenset(chain.from_iterable(files for _, files in roots))
         places = {*whole, *(file.parent for file in files)}
         return _Watched(whole, files, {place: identity for place in places if (identity := _identity(place))})
 

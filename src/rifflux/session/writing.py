@@ -285,7 +285,7 @@ class Writer:
             with turns(READ), closing(Runner(self.view.preparer, how.processes, limits)) as reading:
                 sync = Sync(store, how.finder, reading, how.force, how.prune)
                 for target in todo:
-                    begun = time.time()
+                    started_at = time.time()
                     before = len(tally.left_out)
                     rules = Counter(tally.by_rule)
                     unopened = len(tally.unopened)
@@ -296,7 +296,7 @@ class Writer:
                         take_again(store, target)
                     sync(target, tally, how.progress)
                     if target.within == target.root:
-                        note_synced(store, [str(target.root)], begun)
+                        note_synced(store, [str(target.root)], started_at)
                         kinds = Counter(each.kind for each in tally.left_out[before:])
                         kinds += tally.by_rule - rules
                         note_unread(store, str(target.root), kinds, tally.unopened[unopened:])
@@ -399,12 +399,12 @@ class Writer:
         from rifflux.ingest.sync import SyncTally, remembered
 
         known = remembered(self.view.store)
-        gone = [str(target.within) for target in known if not target.within.exists()]
+        missing = [str(target.within) for target in known if not target.within.exists()]
         found = [target for target in known if target.within.exists()]
         report = self._add(found, (), how, tally or SyncTally())
-        for _ in gone:
+        for _ in missing:
             record_refresh(self.view.store, succeeded=False)
-        lost = (Failure(path, "it is gone", "gone", Cure.FORGET, {"path": path}, "gone") for path in gone)
+        lost = (Failure(path, "it is gone", "gone", Cure.FORGET, {"path": path}, "gone") for path in missing)
         return replace(report, failed=(*report.failed, *lost))
 
     def _targets(self, paths: Iterable[Path], how: Indexing, tally: SyncTally) -> list[Target]:
@@ -430,8 +430,8 @@ class Writer:
         from rifflux.ingest.prepare import is_same
 
         store = self.view.store
-        wanted = {document.key: document for document in documents}.values()
-        changed = [each for each in wanted if force or not is_same(each, store.catalog.document(namespace, each.key))]
+        latest = {document.key: document for document in documents}.values()
+        changed = [each for each in latest if force or not is_same(each, store.catalog.document(namespace, each.key))]
         changes: list[DocumentChange] = []
         prepared = self._prepared(namespace, changed, processes)
         while group := list(islice(prepared, TOGETHER)):

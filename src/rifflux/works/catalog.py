@@ -266,12 +266,12 @@ class WorksCatalog:
         work, (name, owner) = work_of(disclosed), parted(namespace)
         work = replace(work, identifiers=display_identifiers(work.identifiers))
         label = view.labels[store.owner if owner is None else owner]
-        if not visible.tells_facts(namespace, document.license):
+        if not visible.discloses_facts(namespace, document.license):
             return WorkRecord(name, key, work, withheld=True, collection=label)
         ids = np.array([int(hit.id, 16) for hit in chunks[:1]], np.int64)
         cites, cited_by = ([edge.chunk for edge in store.catalog.linked(ids, incoming=way)] for way in (False, True))
         # Citations are facts of a work, so its license decides whether to disclose them.
-        citing = tuple(hit for hit in _hits(view, cited_by) if visible.tells_facts(hit.place[0], hit.license))
+        citing = tuple(hit for hit in _hits(view, cited_by) if visible.discloses_facts(hit.place[0], hit.license))
         return WorkRecord(name, key, work, _hits(view, cites), citing, disclosed.withheld, label)
 
     def remove(self, identifier: str) -> None:
@@ -329,7 +329,7 @@ class WorksCatalog:
         places = self._store.catalog.identified([name for doubt in doubts for name in (doubt.one, doubt.other)])
         documents = self._store.catalog.documents_at([place for found in places.values() for place in found])
         visible = self._view.visible
-        closed = {place for place, each in documents.items() if not visible.tells_facts(place[0], each.license)}
+        closed = {place for place, each in documents.items() if not visible.discloses_facts(place[0], each.license)}
         for doubt in doubts:
             one = places.get(doubt.one)
             other = places.get(doubt.other)

@@ -33,7 +33,7 @@ def of_whom(
         else:
             dated = True
         given = {name: _listed(outline.metadata.get(name)) for name in filter.metadata}
-        disclosed = visible.tells_facts(namespace, outline.license)
+        disclosed = visible.discloses_facts(namespace, outline.license)
         if disclosed and dated and all(given[name] & {*values} for name, values in filter.metadata.items()):
             yield namespace, outline
 

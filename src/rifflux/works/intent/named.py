@@ -133,7 +133,7 @@ def work_of_author(text: str, query: Query, store: Store, visible: LicensePolicy
         theirs = theirs.narrowed(credit.filter)
     ids = store.catalog.first_of(theirs, MOST_OF_AUTHOR) if terms else np.array([], np.int64)
     hits = store.catalog.hydrate(Ranking(ids, np.zeros(len(ids)))) if len(ids) else ()
-    disclosed = [hit for hit in hits if visible.tells_facts(hit.place[0], hit.license)]
+    disclosed = [hit for hit in hits if visible.discloses_facts(hit.place[0], hit.license)]
     shares = {hit.place: len(terms.intersection(query.words[hit.title])) / len(terms) for hit in disclosed}
     best = max(shares.values(), default=0.0)
     if best < LEAST_SHARE:
@@ -350,7 +350,7 @@ class MarkNamed:
         hits = self.visible.hits(table.passages)
         for hit, id, recognized in zip(hits, table.ids.tolist(), np.nan_to_num(table[NAMED]).tolist(), strict=True):
             place = hit.place
-            disclosed = self.visible.tells_facts(place[0], hit.license)
+            disclosed = self.visible.discloses_facts(place[0], hit.license)
             authors = tuple(map(str, hit.metadata.get("authors", ()))) if disclosed else ()
             # A work whose facts are not disclosed cannot be that of a certain author.
             known = {word for name in (*authors, hit.title, hit.heading_path) for word in _plain(name).split()}

@@ -172,7 +172,7 @@ def citables_of(works: Candidates, candidates: Candidates, question: Question, v
         place = hit.place
         certainty = int(works[CERTAINTY][row])
         named = [each.id for each in passages[place] if certainty and names.has_heading(each.heading_path)]
-        disclosed = visible.tells_facts(place[0], hit.license)
+        disclosed = visible.discloses_facts(place[0], hit.license)
         citables.append(
             Citable(
                 hit=view.labelled(hit.retold(score=float(works[SCORE][row]), why=())),
@@ -191,7 +191,7 @@ def citables_of(works: Candidates, candidates: Candidates, question: Question, v
 
 def groups_of(hit: Hit, visible: LicensePolicy) -> frozenset[Group]:
     """Return the authors and the venue of a work, as counted by caps; none if a license hides them."""
-    if not visible.tells_facts(hit.place[0], hit.license):
+    if not visible.discloses_facts(hit.place[0], hit.license):
         return frozenset()
     groups = {("authors", person(str(author))) for author in hit.metadata.get("authors", ())}
     venue = str(hit.metadata.get("venue", ""))

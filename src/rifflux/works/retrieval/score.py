@@ -131,7 +131,7 @@ class WorkScore:
         first = self.question.first and self.question.first.hit.place
         certain = table[CERTAINTY] > 0
         named = certain & np.array([hit.place == first for hit in hits], bool)
-        disclosed = np.array([self.visible.tells_facts(hit.place[0], hit.license) for hit in hits], bool)
+        disclosed = np.array([self.visible.discloses_facts(hit.place[0], hit.license) for hit in hits], bool)
         by_words = share(np.nan_to_num(table[f"{LEXICAL}/score"]) * np.nan_to_num(table[LIFT], nan=1.0))
         lexical = np.maximum.reduce([by_words, named, certain])
         semantic = np.maximum(share(np.nan_to_num(table[f"{SEMANTIC}/score"])), named)

@@ -299,7 +299,7 @@ class FollowCitations:
         about = self.question.about
         intent = self.question.decision.intent
         note = ""
-        if about and not self.visible.tells_facts(about.hit.place[0], about.hit.license):
+        if about and not self.visible.discloses_facts(about.hit.place[0], about.hit.license):
             note = UNDISCLOSED
         elif about:
             ranking, confidence = neighbors(self.store, query, np.array([about.id], np.int64), intent)
