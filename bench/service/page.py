@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.service.load import percentile, serving
+from bench.service.load import PATIENCE_S, percentile, serving
 from rifflux.evaluate import read_beir
 
 if TYPE_CHECKING:
@@ -55,8 +55,9 @@ def measured(url: str, questions: list[str], key_ms: float) -> list[float]:
 
     with sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-dev-shm-usage"]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags, timeout=PATIENCE_S * 1000)
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE_S * 1000)
         page.goto(url)
         page.wait_for_selector(".hits", state="attached")
         page.evaluate(WATCH)

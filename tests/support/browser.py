@@ -39,7 +39,7 @@ def launched() -> Iterator[Browser]:
     with sync_api.sync_playwright() as playwright:
         # Chromium has no sandbox where root runs it, as in a container.
         flags = ["--no-sandbox", "--disable-dev-shm-usage"]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags, timeout=PATIENCE_MS)
         yield browser
         browser.close()
 

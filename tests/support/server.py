@@ -33,6 +33,8 @@ class Running:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         # Certificates of authorities take longer to load than most requests take.
         options.setdefault("verify", False)
+        # The service closes connections that were idle for five seconds, maybe as a request comes.
+        options.setdefault("limits", httpx.Limits(keepalive_expiry=2.0))
         return httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE, **options)
 
     @property

@@ -154,11 +154,11 @@ def test_every_language_has_a_grammar() -> None:
 
 @needs_grammars
 def test_what_is_no_code_is_given_up_on_in_time() -> None:
-    begun = time.process_time()
+    begun = time.thread_time()
     text = "<!--\n\n" * 10_000 + "\ndef f():\n    pass\n"
     assert shown(text, "python")[-1][0] == ("f",)
     assert shown("def g():\n    pass\n", "python")[0][0] == ("g",)
-    assert time.process_time() - begun < 10
+    assert time.thread_time() - begun < 10
 
 
 @needs_grammars

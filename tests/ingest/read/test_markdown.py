@@ -260,9 +260,9 @@ def test_nothing_gives_no_blocks(text: str) -> None:
 
 @pytest.mark.parametrize("piece", ["word ", "x", "*", "[", "`", "<a ", "| ", "# ", "> ", "- "])
 def test_a_megabyte_on_one_line_is_read_in_time(piece: str) -> None:
-    begun = time.process_time()
+    begun = time.thread_time()
     read(piece * (1_000_000 // len(piece)))
-    assert time.process_time() - begun < 10
+    assert time.thread_time() - begun < 10
 
 
 LINES = [

@@ -177,9 +177,9 @@ def test_ten_thousand_files_take_well_under_a_second(tmp_path: Path) -> None:
         for file in range(100):
             (tmp_path / f"d{folder}" / f"{file}.md").touch()
     plant(tmp_path, ".gitignore=*.log|build/|/dist|node_modules|a/**/b|*.py[co]")
-    start = time.process_time()
+    start = time.thread_time()
     assert len(paths(tmp_path)) == 10_000
-    assert time.process_time() - start < 4  # of the processor: a third of a second on a slow machine of 2024
+    assert time.thread_time() - start < 4  # of the processor: a third of a second on a slow machine of 2024
 
 
 NAMES = ["a", "b", "ab", "a.md", "b.md", "#a", "a b", "[a]"]
