@@ -155,3 +155,50 @@ def test_a_part_of_a_turn_is_a_block_of_its_own() -> None:
     lead = turn_lead("Ann: Hello.\nBen: Hello.\nAnn: Shall we?\nBen: Now.\n" * 4)
     assert lead
     assert [block.text for block in blocks("the red one, and no other.", lead=lead)] == ["the red one, and no other."]
+
+
+SETTING = """.. data:: TTL
+
+    Seconds that an entry lives.
+
+    Default: ``600``
+
+    .. versionadded:: 2.1
+
+    .. versionchanged:: 3.0
+        It was 60
+.. data:: SIZE
+
+    The number of entries::
+
+        SIZE = 500
+
+Limits
+++++++
+Uploads are limited."""
+
+
+def test_a_setting_is_quoted_with_its_value_and_its_versions() -> None:
+    found = texts(SETTING)
+    whole = "Seconds that an entry lives.\n\nDefault: ``600``\n\nversionadded: 2.1\n\nversionchanged: 3.0 It was 60"
+    assert f"TTL\n\n{whole}" in found
+    assert "SIZE\n\nThe number of entries:\n\n```\nSIZE = 500\n```" in found
+    assert "Uploads are limited." in found
+    assert not any("++" in text or ("TTL" in text and "SIZE" in text) for text in found)
+
+
+def test_a_definition_does_not_grow_into_the_one_before_it() -> None:
+    last = next(block for block in blocks(SETTING) if block.text.startswith("SIZE\n\nThe number"))
+    assert grown(SETTING, last).text == last.text
+
+
+def test_what_stands_before_a_fence_that_closes_is_code() -> None:
+    assert "```\na = 1\nb = 2\n```" in texts("a = 1\nb = 2\n```\n\nIt holds.")
+    assert "It holds.\n\n```\na = 1\nb = 2\n```" in texts("It holds.\n\n```\na = 1\nb = 2")
+
+
+def test_a_block_of_turns_does_not_end_with_a_question() -> None:
+    text = "Ann: The hall is booked.\nBob: Good.\nAnn: It was the last one.\nBob: What does it cost?\nAnn: 240 a day."
+    lead = turn_lead(text * 3)
+    first = next(block for block in blocks(text, lead=lead) if block.text == "Ann: It was the last one.")
+    assert grown(text, first, lead=lead, longest=60).text.endswith("Ann: 240 a day.")

@@ -15,7 +15,7 @@ from itertools import dropwhile, groupby, pairwise
 from textwrap import dedent
 
 from rifflux.text.sentences import PROSE as SENTENCE
-from rifflux.text.sentences import flowing, pieces
+from rifflux.text.sentences import fence_open_at_start, flowing, pieces
 from rifflux.text.turns import TurnLead, turns
 from rifflux.types import Span
 
@@ -161,7 +161,9 @@ def _grown(text: str, block: AnswerBlock, own: Sequence[Unit], first: int, last:
         end += 1
     while end > last and own[end].kind != CODE and _LEADS.search(_of(text, own[end])):
         end -= 1
-    while start and not before and own[start - 1].kind != TERM:
+    while end + 1 < len(own) and _is_question(text, own[end]) and own[end + 1].kind == TURN:
+        end += 1  # what answers it belongs to it, however long it is
+    while start and not before and TERM not in (own[start - 1].kind, own[start].kind):
         if len(_rendered(text, own[start - 1 : end + 1])) > longest:
             break
         start -= 1
@@ -216,7 +218,7 @@ def _section(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
 
 def _turns(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
     """Give each turn, each with those beside it, and each that asks with those that follow up to the next question."""
-    asks = [bool(_ASKS.search(_of(text, unit))) for unit in own]
+    asks = [_is_question(text, unit) for unit in own]
     for place, unit in enumerate(own):
         yield _block(unit.kind, text, [unit])
         if unit.kind != TURN:
@@ -226,8 +228,15 @@ def _turns(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
             if asks[last] and not asks[last - 1] and last > place + 1:
                 break
             last += 1
+        while last < len(own) and asks[last - 1]:
+            last += 1
         if last > place + 1:
             yield _block(TURN, text, own[place:last])
+
+
+def _is_question(text: str, unit: Unit) -> bool:
+    """Return True for a turn that asks."""
+    return unit.kind == TURN and bool(_ASKS.search(_of(text, unit)))
 
 
 def _definition(text: str, term: Sequence[Unit], rest: Sequence[Unit]) -> Iterator[AnswerBlock]:
@@ -402,7 +411,12 @@ def _units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
     comment = [match.span() for match in _COMMENT.finditer(text)]
     if front := _FRONT_MATTER.match(text):
         comment.append(front.span())
-    half = len([span for span in lines if _FENCE.match(text[slice(*span)])]) % 2 == 1
+    written = [_of_line(text, line) for line in lines]
+    if fence_at_start := fence_open_at_start(written):
+        place = next(at for at, line in enumerate(written) if line.strip() == fence_at_start)
+        if any(written[:place]):
+            yield Unit(CODE, (lines[0][0], lines[place - 1][1]))
+        place += 1
     while place < len(lines):
         start, end = lines[place]
         line = text[start:end]
@@ -412,9 +426,10 @@ def _units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
             closing = next(
                 (at for at in range(place + 1, len(lines)) if text[slice(*lines[at])].strip() == fence[1]), None
             )
-            if closing is None or (half and not fence[2] and closing is not None and place == 0):
-                place += 1
-                continue
+            if closing is None:
+                if any(written[place + 1 :]):
+                    yield Unit(CODE, (lines[place + 1][0], lines[-1][1]))
+                return
             if closing > place + 1:
                 yield Unit(CODE, (start, lines[closing][1]))
             place = closing + 1

@@ -86,7 +86,7 @@ def _pieces(text: str) -> Iterator[Piece]:
 def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield the runs of lines that are prose, or a table or code, without blank lines, headings and rules."""
     lines = text.splitlines(keepends=True)
-    fence = _fence_open_at_start(lines)
+    fence = fence_open_at_start(lines)
     start = 0
     at = 0
     kind = WHOLE if fence else ""
@@ -116,7 +116,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
         yield start, len(text), kind
 
 
-def _fence_open_at_start(lines: Sequence[str]) -> str:
+def fence_open_at_start(lines: Sequence[str]) -> str:
     """Return the fence of a code block in whose middle the text begins; empty if there is none."""
     fences = [place for place, line in enumerate(lines) if _FENCE.match(line)]
     if len(fences) % 2 == 0:
