@@ -431,8 +431,12 @@ def _headings(passage: SourcePassage) -> set[str]:
 
 
 def _above(passage: SourcePassage, heading_path: str) -> list[str]:
-    """Return what a block stands under: the name of its file if the title has another one, title and headings."""
+    """Return what a block stands under: its folder, its file if the title has another name, title and headings.
+
+    A note about a boat need not name it where it lies in a folder that does.
+    """
     item = passage.item
-    stem = PurePosixPath(item.key).stem
-    name = "" if stem.casefold() in item.title.casefold() else _PARTING.sub(" ", stem)
-    return [part for part in (name, item.title, heading_path) if part]
+    path = PurePosixPath(item.key)
+    folder = _PARTING.sub(" ", path.parent.name)
+    name = "" if path.stem.casefold() in item.title.casefold() else _PARTING.sub(" ", path.stem)
+    return [part for part in (folder, name, item.title, heading_path) if part]
