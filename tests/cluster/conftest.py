@@ -25,9 +25,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[str]:
-    """Start a node and return its `HOST:PORT`; `RIFFLUX_TEST_CLUSTER` names one that runs already."""
+    """Start a node and return its `HOST:PORT`; `OPENSEARCH_TEST_NODE` names one that runs already."""
     pytest.importorskip("opensearchpy", reason="opensearch-py is not installed")
-    if running := os.environ.get("RIFFLUX_TEST_CLUSTER"):
+    if running := os.environ.get("OPENSEARCH_TEST_NODE"):
         yield running
         return
     for program in ("java", "mvn"):

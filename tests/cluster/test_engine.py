@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 import rifflux
-from rifflux.errors import Busy, NewerIndex, NotAnIndex, NotFound, UnusableIndex
+from rifflux.errors import Busy, NewerIndex, NotAnIndex, NotFound, OutsideRoots, UnusableIndex
 from rifflux.store.opensearch.engine import WORLD, ClusterIndex, owner_key
+from rifflux.surfaces.mcp.workspace import Workspace
 from rifflux.types import Filter
 from tests.conftest import CommandLine
 
@@ -206,4 +207,17 @@ def test_the_command_line_works_on_a_cluster(location: Callable[[], str], run: C
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(run("search", "heron", "--json", "--db", place).stdout)
     assert [hit["path"] for hit in found["results"]] == ["notes.md"]
-    assert json.loads(run("status", "--json", "--db", place).stdout)["path"] == place
+    done = run("status", "--json", "--db", place, RIFFLUX_OPENSEARCH_USER="ann", RIFFLUX_OPENSEARCH_PASSWORD="hunter2")
+    assert json.loads(done.stdout)["path"] == place
+    assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_tools_work_on_a_cluster_and_open_no_other(location: Callable[[], str], tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("# Herons\n\nThe heron stands in the river.\n")
+    place = f"opensearch://{location()}"
+    with rifflux.open(place, model="hash:64") as index:
+        index.add(tmp_path)
+    with Workspace(place, roots=[tmp_path], model="hash:64") as workspace:
+        assert [hit.path for hit in workspace.open().index.search("heron")] == ["notes.md"]
+        with pytest.raises(OutsideRoots, match="leave it out"):
+            workspace.open("opensearch://127.0.0.1:1/other")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 FOLDER = ".rifflux"
 _INDEX = Path(FOLDER, "index.db")
+#: The settings that an index on a cluster is opened with.
+_ACCESS = ("opensearch_user", "opensearch_password", "opensearch_ca")
 _FILE = Path(FOLDER, "config.toml")
 _PREFIX = "RIFFLUX_"
 _SWITCHES = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}
@@ -43,7 +45,13 @@ _TYPES = {
 class Settings:
     """The settings with their defaults. `origins` names the source of each value that differs from its default."""
 
-    db: str = field(default="", metadata={"help": "the index file; empty: the nearest .rifflux/index.db"})
+    db: str = field(
+        default="",
+        metadata={"help": "the index file, or opensearch://HOST:PORT/NAME; empty: the nearest .rifflux/index.db"},
+    )
+    opensearch_user: str = field(default="", metadata={"help": "user of the cluster of an index with an address"})
+    opensearch_password: str = field(default="", repr=False, metadata={"help": "password of that user", "secret": True})
+    opensearch_ca: str = field(default="", metadata={"help": "file of certificates to trust besides the usual ones"})
     state: str = field(
         default="", metadata={"help": "file for tokens, usage and feedback, beside an index that is only read"}
     )
@@ -138,6 +146,9 @@ class Settings:
             from rifflux.store import IndexPlace  # slow, and not every command has an index
 
             if not IndexPlace.of(self.db).is_file:
+                # The engine reads them there, also in other processes of a server.
+                access = {each: str(getattr(self, each)) for each in _ACCESS}
+                os.environ.update({f"RIFFLUX_{name.upper()}": value for name, value in access.items() if value})
                 return self.db
         return self.index_path(create=create)
 

@@ -1,0 +1,141 @@
+"""Compare an index on an OpenSearch cluster with one in a file: the same ten hits, their order, nDCG@10, round trips.
+
+    python scripts/cluster.py run                       # in another terminal; prints the address
+    python -m bench cluster FOLDER_OF_COLLECTIONS HOST:PORT --collections med nq-utd [--limit 100]
+
+Each collection, in BEIR's layout, is indexed into a file and into an index of the cluster that is deleted afterwards.
+Questions are searched by words and by both channels, with the defaults. A round trip is one request to the cluster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import rifflux
+from rifflux.evaluate.collection import read_beir
+from rifflux.store.opensearch import OpenSearchStore
+
+MODES = ("lexical", "hybrid")
+#: Questions that are searched before, so that models are loaded and statistics of the whole index are read.
+WARM = 3
+COLUMNS = (
+    "collection", "chunks", "mode", "questions", "same ten", "same order", "nDCG@10 of the file", "of the cluster",
+    "greatest difference of a score", "round trips p50", "p95", "most",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The pages of some questions: keys of documents and scores of each, and the round trips that each took."""
+
+    ids: list[Sequence[str]]
+    keys: list[Sequence[str]]
+    scores: list[Mapping[str, float]]
+    trips: list[int]
+
+
+def main() -> None:
+    """Print a row for each collection and mode."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="folder of judged collections")
+    parser.add_argument("address", help="HOST:PORT of a cluster")
+    parser.add_argument("--collections", nargs="+", default=["med", "nq-utd"])
+    parser.add_argument("--limit", type=int, default=100, help="questions of each collection")
+    parser.add_argument("--qrels", default="test")
+    options = parser.parse_args()
+    print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}", flush=True)
+    for name in options.collections:
+        for row in compared(options.folder / name, options.address, options.limit, options.qrels):
+            print(f"| {name} | {' | '.join(row)} |", flush=True)
+
+
+def compared(folder: Path, address: str, limit: int, qrels: str) -> Iterator[list[str]]:
+    """Yield the figures of a collection by mode."""
+    questions = read_beir(folder, qrels).questions[:limit]
+    texts = [each.text for each in questions]
+    place = f"opensearch://{address}/bench-{uuid.uuid4().hex}"
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        rifflux.open(Path(scratch, "plain.db")) as plain,
+        rifflux.open(place) as remote,
+    ):
+        store = remote.admin.store
+        assert isinstance(store, OpenSearchStore)
+        try:
+            for index in (plain, remote):
+                index.add(*documents(folder / "corpus.jsonl"))
+            chunks = remote.status().chunks
+            for mode in MODES:
+                ours = searched(remote, texts, mode, store)
+                theirs = searched(plain, texts, mode)
+                yield [str(chunks), mode, *row(ours, theirs, [each.grades for each in questions])]
+        finally:
+            store.engine.client.indices.delete(index=store.engine.address.name)
+
+
+def documents(corpus: Path) -> Iterator[rifflux.Document]:
+    """Yield the documents of a collection."""
+    with corpus.open(encoding="utf-8") as lines:
+        for line in lines:
+            each = json.loads(line)
+            yield rifflux.Document(each["_id"], each["text"], each.get("title") or "")
+
+
+def searched(index: rifflux.Index, questions: Sequence[str], mode: Any, store: OpenSearchStore | None = None) -> Pages:
+    """Search all questions, after some to warm up."""
+    for question in questions[:WARM]:
+        index.search(question, mode=mode)
+    pages = Pages([], [], [], [])
+    for question in questions:
+        before = store.engine.requests if store else 0
+        hits = [*index.search(question, mode=mode)]
+        after = store.engine.requests if store else 0
+        pages.ids.append([hit.id for hit in hits])
+        pages.keys.append([hit.key for hit in hits])
+        pages.scores.append({hit.id: hit.score for hit in hits})
+        pages.trips.append(after - before)
+    return pages
+
+
+def row(ours: Pages, theirs: Pages, judged: Sequence[Mapping[str, int]]) -> list[str]:
+    """Return the figures of two pages for each question."""
+    both = [*zip(ours.ids, theirs.ids, strict=True)]
+    scores = [*zip(ours.scores, theirs.scores, strict=True)]
+    differences = [abs(one[id] - other[id]) for one, other in scores for id in one.keys() & other.keys()]
+    gains = [
+        np.mean([gain(keys, grades) for keys, grades in zip(pages.keys, judged, strict=True)])
+        for pages in (theirs, ours)
+    ]
+    return [
+        str(len(both)),
+        str(sum({*one} == {*other} for one, other in both)),
+        str(sum(one == other for one, other in both)),
+        f"{gains[0]:.4f}",
+        f"{gains[1]:.4f}",
+        f"{max(differences, default=0.0):.1g}",
+        f"{np.percentile(ours.trips, 50):.0f}",
+        f"{np.percentile(ours.trips, 95):.0f}",
+        str(max(ours.trips)),
+    ]
+
+
+def gain(keys: Sequence[str], grades: Mapping[str, int]) -> float:
+    """Return nDCG@10 of documents, each counted where it comes first."""
+    ranked = [grades.get(key, 0) for key in dict.fromkeys(keys)]
+    best = sorted(grades.values(), reverse=True)
+    ideal = sum(grade / math.log2(place + 2) for place, grade in enumerate(best[:10]))
+    return sum(grade / math.log2(place + 2) for place, grade in enumerate(ranked[:10])) / (ideal or 1.0)
+
+
+if __name__ == "__main__":
+    main()
