@@ -58,8 +58,8 @@ def chat(request: AnswerRequest, here: AskOptions) -> None:
             if request.chat:  # what was said stands in the chat
                 request = replace(request, chat=answer.chat or request.chat)
                 continue
-            said = answer.text or answer.reason
-            history += [{"role": "user", "content": question}, {"role": "assistant", "content": said}]
+            reply = answer.text or answer.reason
+            history += [{"role": "user", "content": question}, {"role": "assistant", "content": reply}]
 
 
 def _line() -> str | None:

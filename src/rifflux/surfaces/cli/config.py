@@ -101,6 +101,6 @@ def _print(values: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         show.print_json({name: POLICIES[name].as_json(value) for name, value in values.items()})
     else:
-        told = {name: POLICIES[name].write(value) for name, value in values.items()}
-        width = max(map(len, told.values()))
-        show.pairs((name, f"{value:<{width}}  {POLICIES[name].help}") for name, value in told.items())
+        written = {name: POLICIES[name].write(value) for name, value in values.items()}
+        width = max(map(len, written.values()))
+        show.pairs((name, f"{value:<{width}}  {POLICIES[name].help}") for name, value in written.items())

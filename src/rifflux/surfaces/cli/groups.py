@@ -37,8 +37,8 @@ def set_(
     """Set the users of a group, replacing those it had."""
     with here.opened() as index:
         index.collections.set_group(name, members or [])
-    told = {"name": name, "members": sorted(set(members or []))}
-    show.outcome(f"{name}: {', '.join(told['members']) or 'nobody'}", told, as_json=here.json)
+    record = {"name": name, "members": sorted(set(members or []))}
+    show.outcome(f"{name}: {', '.join(record['members']) or 'nobody'}", record, as_json=here.json)
 
 
 @groups.command(epilog="Example: rifflux groups remove design")

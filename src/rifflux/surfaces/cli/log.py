@@ -21,8 +21,8 @@ def log(
 
     Entries are kept for two years, the newest 10,000 of each user; without a user, it was done on the command line.
     """
-    with here.registry() as kept:
-        found = nouns_json(kept.log(after, limit))
+    with here.registry() as registry:
+        found = nouns_json(registry.log(after, limit))
     show.table(
         found,
         ("id", "done_at", "user", "action", "target", "owner", "who", "detail"),

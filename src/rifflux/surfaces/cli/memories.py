@@ -24,8 +24,8 @@ def add(request: MemoryRequest, here: CommonOptions, user: User = "") -> None:
     """Save a memory. Exit status 1 if it was refused."""
     with here.opened(user, create=True) as index:
         saved = index.memories.add(**vars(request))
-    told = f"{saved.outcome}: {saved.reason or (saved.memory and saved.memory.id)}"
-    show.outcome(told, noun_json(saved), as_json=here.json)
+    summary = f"{saved.outcome}: {saved.reason or (saved.memory and saved.memory.id)}"
+    show.outcome(summary, noun_json(saved), as_json=here.json)
     if not here.json:
         show.degraded(saved.degraded)
     if saved.memory is None:

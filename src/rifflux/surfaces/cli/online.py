@@ -16,7 +16,7 @@ def online(
     until: Until = None,
 ) -> None:
     """Show online measures of questions over HTTP by day: shares clicked, saved, rephrased, marked not relevant."""
-    with here.registry() as kept:
-        rows = [day.row() for day in Diary(kept).days(*period(since, until))]
+    with here.registry() as registry:
+        rows = [day.row() for day in Diary(registry).days(*period(since, until))]
     columns = ("day", "questions", "click_through", "saved", "reformulated", "not_relevant", "unmatched")
     show.table(rows, columns, nothing="nothing was asked over HTTP yet", as_json=here.json)

@@ -62,9 +62,9 @@ def print_retrieval(found: Retrieval, analyzer: Analyzer, offset: int = 0) -> No
         _work(console, rank, hit, found.identifiers.get(hit.id, ()))
     if evidence.items:
         works = len({item.citation_key for item in evidence.items})
-        told = f"{show.counted(len(evidence.items), 'passage')} of {show.counted(works, 'work')}"
+        counts = f"{show.counted(len(evidence.items), 'passage')} of {show.counted(works, 'work')}"
         spent = f"{evidence.tokens:,} of {evidence.max_tokens:,} tokens"
-        console.print(f"\nEvidence: {told}, {spent}", style="bold")
+        console.print(f"\nEvidence: {counts}, {spent}", style="bold")
     for item in evidence.items:
         _evidence(console, item, found.query, analyzer)
     for entry in evidence.bibliography.values():

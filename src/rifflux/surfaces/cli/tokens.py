@@ -23,8 +23,8 @@ def create(
     user: Annotated[str, typer.Option(help="Whose content the token reads and writes.")],
 ) -> None:
     """Create a token and print it: it cannot be printed again."""
-    with here.registry(create=True) as kept:
-        accounts = Accounts(kept, most_tokens=here.settings().user_tokens)
+    with here.registry(create=True) as registry:
+        accounts = Accounts(registry, most_tokens=here.settings().user_tokens)
         token, secret = accounts.create(user, request.role, request.label, request.expires_at or "")
     if here.json:
         show.print_json(noun_json(token, token=secret))
@@ -39,8 +39,8 @@ def list_(
     user: Annotated[str | None, typer.Option(help="Only this user's.  [default: all users']")] = None,
 ) -> None:
     """List the tokens, without their secrets."""
-    with here.registry() as kept:
-        found = nouns_json(kept.tokens(user))
+    with here.registry() as registry:
+        found = nouns_json(registry.tokens(user))
     show.table(
         found,
         ("id", "user", "role", "label", "created_at", "used_at", "expires_at", "revoked_at"),
@@ -54,5 +54,5 @@ def revoke(
     here: IndexOptions, id: Annotated[str, typer.Argument(help="The token's id, as in 'rifflux tokens list'.")]
 ) -> None:
     """Revoke a token for good."""
-    with here.registry() as kept:
-        Accounts(kept).revoke(id)
+    with here.registry() as registry:
+        Accounts(registry).revoke(id)

@@ -144,8 +144,8 @@ def _line(name: str, found: FittedChoice[Any], *, saved: bool) -> str:
             fate = "could be chance"
         else:
             fate = "no gain"
-    told = f"{found.before:.4f} before, {found.after:.4f} tuned ({found.gain:+.4f}, p = {found.p_value:.3f})"
-    return f"  {name:<9} {told}: {fate}"
+    change = f"{found.before:.4f} before, {found.after:.4f} tuned ({found.gain:+.4f}, p = {found.p_value:.3f})"
+    return f"  {name:<9} {change}: {fate}"
 
 
 def _fate(verb: str, *, saved: bool, significant: bool) -> str:

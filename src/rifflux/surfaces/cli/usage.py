@@ -22,8 +22,8 @@ def usage(
     until: Until = None,
 ) -> None:
     """Show what calls of models cost."""
-    with here.registry() as kept:
-        sums = kept.spent(user, *period(since, until))
+    with here.registry() as registry:
+        sums = registry.spent(user, *period(since, until))
     names = [name.strip() for name in by.split(",") if name.strip()]
     show.table(
         summed(sums, names), (*names, "calls", "tokens", "cost"), nothing="no model was called yet", as_json=here.json

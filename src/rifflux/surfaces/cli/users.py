@@ -39,10 +39,10 @@ def delete(
 
     It cannot be undone.
     """
-    with here.registry() as kept:
+    with here.registry() as registry:
         if not yes:
             typer.confirm(f"Delete all that is kept of {user!r}?", abort=True, err=True)
-        erased = asdict(Accounts(kept).delete(user))
+        erased = asdict(Accounts(registry).delete(user))
     counts = erased.pop("documents") | {name: count for name, count in erased.items() if count}
-    told = ", ".join(show.counted(count, _NOUNS.get(name, f"{name} document")) for name, count in counts.items())
-    show.outcome(f"deleted of {user}: {told}", {"user": user, **counts}, as_json=here.json)
+    deleted = ", ".join(show.counted(count, _NOUNS.get(name, f"{name} document")) for name, count in counts.items())
+    show.outcome(f"deleted of {user}: {deleted}", {"user": user, **counts}, as_json=here.json)

@@ -52,11 +52,11 @@ def _sound(found: JsonObject) -> str:
     """Return a summary of what was checked."""
     count = found["items"]
     if count:
-        told = f"{count} passages are as they were"
+        summary = f"{count} passages are as they were"
     else:
-        told = "it holds no passages to check"
+        summary = "it holds no passages to check"
     if found["replayed"] == "agrees":
-        return f"{told}; asked again, the answer is the same"
+        return f"{summary}; asked again, the answer is the same"
     if found["note"]:
-        return f"{told}; {found['note']}, so order and scores were not compared"
-    return told
+        return f"{summary}; {found['note']}, so order and scores were not compared"
+    return summary

@@ -79,8 +79,8 @@ def _print_report(report: WorksReport, *, as_json: bool) -> None:
     if report.dangling:
         show.note(f"{report.dangling:,} citations are of works that the index does not hold")
     if report.unlicensed:
-        told = f"no text will be shown of {report.unlicensed:,} works without a license that permits it"
-        show.note(f"{told}: state one with --license, or see 'rifflux config set --help'")
+        summary = f"no text will be shown of {report.unlicensed:,} works without a license that permits it"
+        show.note(f"{summary}: state one with --license, or see 'rifflux config set --help'")
     if report.doubts:
         show.note(f"{len(report.doubts):,} pairs may be one work: see 'rifflux works review'")
 
@@ -114,8 +114,8 @@ def show_(
     """Show a work, what it cites and what cites it."""
     with here.opened(user) as index:
         found = index.works.get(id)
-    told = "\n".join(f"{name:12}{value}" for name, value in _rows(found).items() if value)
-    show.outcome(told, work_json(found), as_json=here.json)
+    text = "\n".join(f"{name:12}{value}" for name, value in _rows(found).items() if value)
+    show.outcome(text, work_json(found), as_json=here.json)
 
 
 def _license(found: WorkRecord) -> str:

@@ -108,17 +108,17 @@ def _contents(
 ) -> Extracted:
     """Write the index, the models that are folders, and the tokens; those of a former export stay valid."""
     (folder / "index").mkdir()
-    kept = former / "index" / "index.db"
+    former_index = former / "index" / "index.db"
     tokens = (Issued("reader", "user"), Issued("admin", "admin"))
-    if kept.is_file():
-        extracted = index.admin.extract(folder / "index/index.db", collections, former=kept, progress=progress)
+    if former_index.is_file():
+        extracted = index.admin.extract(folder / "index/index.db", collections, former=former_index, progress=progress)
         if (former / _TOKENS).is_file():
             shutil.copyfile(former / _TOKENS, folder / _TOKENS)
             (folder / _TOKENS).chmod(0o600)
     else:
         extracted = index.admin.extract(folder / "index/index.db", collections, tokens=tokens, progress=progress)
-        told = {"tokens": [asdict(each) for each in extracted.tokens]}
-        _write(folder / _TOKENS, json.dumps(told, indent=2) + "\n")
+        token_file = {"tokens": [asdict(each) for each in extracted.tokens]}
+        _write(folder / _TOKENS, json.dumps(token_file, indent=2) + "\n")
     for name, source in extracted.models.items():
         shutil.copytree(source, folder / "index" / name)
     return extracted

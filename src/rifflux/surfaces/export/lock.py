@@ -19,7 +19,7 @@ def needed(requirements: Collection[str], extras: Collection[str]) -> dict[str, 
     """
     found: dict[str, str] = {}
     seen: set[tuple[str, str]] = set()
-    waiting = [*_met(requirements, extras)]
+    waiting = [*_applicable(requirements, extras)]
     while waiting:
         requirement = waiting.pop()
         name = canonicalize_name(requirement.name)
@@ -34,11 +34,11 @@ def needed(requirements: Collection[str], extras: Collection[str]) -> dict[str, 
                 f"pip install '{OURS}[{','.join(sorted(extras))}]'"
             ) from None
         found[name] = installed.version
-        waiting += _met(installed.requires or (), requirement.extras)
+        waiting += _applicable(installed.requires or (), requirement.extras)
     return dict(sorted(found.items()))
 
 
-def _met(requirements: Iterable[str], extras: Collection[str]) -> Iterator[Requirement]:
+def _applicable(requirements: Iterable[str], extras: Collection[str]) -> Iterator[Requirement]:
     """Yield the requirements that apply on this machine, with some extras."""
     for requirement in (Requirement(requirement) for requirement in requirements):
         marker = requirement.marker

@@ -94,9 +94,9 @@ def _project() -> Mapping[str, Any] | None:
 def _metadata_of(metadata: str, project: Mapping[str, Any]) -> str:
     """Return this package's metadata with its current version and requirements."""
     lines = [f"Version: {project['version']}", *(f"Requires-Dist: {each}" for each in project["dependencies"])]
-    for extra, wanted in project["optional-dependencies"].items():
+    for extra, extra_requirements in project["optional-dependencies"].items():
         lines.append(f"Provides-Extra: {extra}")
-        for each in wanted:
+        for each in extra_requirements:
             needed, _, marker = each.partition(";")
             if marker:
                 condition = f"({marker.strip()}) and "

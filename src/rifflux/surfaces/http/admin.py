@@ -13,7 +13,7 @@ from rifflux.requests import OwnPolicies, PolicyChanges
 from rifflux.session.intake import Intake
 from rifflux.session.policies import POLICIES
 from rifflux.store import Erased
-from rifflux.surfaces.http.auth import Admin, Asked, User
+from rifflux.surfaces.http.auth import Admin, ServiceDependency, User
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.shapes import Shape
@@ -31,14 +31,14 @@ class SettingsOut(Shape):
 
 
 @router.get("/settings", summary="The settings in force")
-def settings(service: Asked, caller: User) -> SettingsOut:
+def settings(service: ServiceDependency, caller: User) -> SettingsOut:
     """Return the settings; any user may read them."""
     policies = service.of(caller).policies
     return SettingsOut(**{name: POLICIES[name].as_json(policies.get(name)) for name in SettingsOut.model_fields})
 
 
 @router.put("/settings", summary="Change settings")
-def change(request: PolicyChanges, service: Asked, caller: Admin) -> SettingsOut:
+def change(request: PolicyChanges, service: ServiceDependency, caller: Admin) -> SettingsOut:
     """Change settings, as an administrator."""
     policies = replace(service.index.policies, by=caller.user)
     for name, value in vars(request).items():
@@ -48,7 +48,7 @@ def change(request: PolicyChanges, service: Asked, caller: Admin) -> SettingsOut
 
 
 @router.put("/settings/own", summary="Change your own settings")
-def change_own(request: OwnPolicies, service: Asked, caller: User) -> SettingsOut:
+def change_own(request: OwnPolicies, service: ServiceDependency, caller: User) -> SettingsOut:
     """Change the caller's own settings."""
     service.of(caller).policies.set("own_texts", request.own_texts)
     return settings(service, caller)
@@ -61,7 +61,7 @@ def change_own(request: OwnPolicies, service: Asked, caller: User) -> SettingsOu
     response_model=VectorsMade,
     responses=ACCEPTED,
 )
-async def embed(incoming: Incoming, service: Asked, caller: Admin) -> Response:
+async def embed(incoming: Incoming, service: ServiceDependency, caller: Admin) -> Response:
     """Make vectors for all messages that have none, as an administrator; each user pays for their own.
 
     Until then they are searched by words alone, such as those stored while `hybrid_search` was off. If it takes longer
@@ -75,6 +75,6 @@ async def embed(incoming: Incoming, service: Asked, caller: Admin) -> Response:
 
 
 @router.delete("/users/{user:path}", summary="Delete a user")
-def delete(user: str, service: Asked, caller: Admin) -> Erased:
+def delete(user: str, service: ServiceDependency, caller: Admin) -> Erased:
     """Delete all data of a user, including tokens, as an administrator. It cannot be undone."""
     return service.delete(caller, user)

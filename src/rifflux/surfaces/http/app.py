@@ -121,8 +121,10 @@ def _answer_errors(app: FastAPI, service: Service) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        told = "; ".join(f"{'.'.join(map(str, each['loc'][1:])) or 'body'}: {each['msg']}" for each in error.errors())
-        return problem(422, "invalid", told)
+        details = "; ".join(
+            f"{'.'.join(map(str, each['loc'][1:])) or 'body'}: {each['msg']}" for each in error.errors()
+        )
+        return problem(422, "invalid", details)
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> JSONResponse:
@@ -136,9 +138,9 @@ def _answer_errors(app: FastAPI, service: Service) -> None:
 def _methods(request: Request) -> list[str]:
     """Return the methods of the path that the address of a request belongs to."""
 
-    def paths(method: str, *wanted: Match) -> Iterator[str]:
+    def paths(method: str, *matches: Match) -> Iterator[str]:
         for route in (route for module in ROUTES for route in module.router.routes):
-            if isinstance(route, Route) and route.matches({**request.scope, "method": method})[0] in wanted:
+            if isinstance(route, Route) and route.matches({**request.scope, "method": method})[0] in matches:
                 yield route.path
 
     own = next(paths(request.method, Match.FULL, Match.PARTIAL), "")

@@ -36,7 +36,7 @@ def service_of(request: Request) -> Service:
     return service
 
 
-Asked = Annotated[Service, Depends(service_of)]
+ServiceDependency = Annotated[Service, Depends(service_of)]
 
 
 def cookie_name(request: Request) -> str:

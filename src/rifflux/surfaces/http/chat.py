@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from rifflux import AnswerEvent, Done, Failed, InvalidArgument
 from rifflux.requests import AnswerRequest, Param
-from rifflux.surfaces.http.auth import Asked, User, address_of
+from rifflux.surfaces.http.auth import ServiceDependency, User, address_of
 from rifflux.surfaces.http.cures import all_noticed
 from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.http.route import make_router
@@ -112,7 +112,7 @@ def question_of(question: str | None, messages: Sequence[ChatTurn]) -> tuple[str
 )
 async def chat(
     request: AnswerRequest,
-    service: Asked,
+    service: ServiceDependency,
     caller: User,
     incoming: Incoming,
     question: Question = None,
@@ -125,31 +125,31 @@ async def chat(
     refused, with the nearest passages. A user may have two answers under way at a time, over all workers of the
     service.
     """
-    asked, history = question_of(question, messages)
+    query, history = question_of(question, messages)
     settings = vars(request) | {"deadline_ms": min(request.deadline_ms or CHAT_S * 1000, CHAT_S * 1000)}
     index = service.of(caller)
     lease = await run_in_threadpool(_lease, service, caller, incoming)
 
-    def begin(gone: Callable[[], bool]) -> Iterator[AnswerEvent]:
-        for event in index.answering(asked, history, gone=gone, **settings):
+    def begin(is_stopped: Callable[[], bool]) -> Iterator[AnswerEvent]:
+        for event in index.answering(query, history, gone=is_stopped, **settings):
             service.counters.answered(event)
             yield event
 
     events = Events(begin, lambda: service.streams.give_back(lease))
     events.start()
-    begun = False
+    streams = False
     try:
         first = await _first(events)
-        service.note_question(caller, asked)
+        service.note_question(caller, query)
         if stream is not None:
-            begun = stream
+            streams = stream
         else:
-            begun = not _prefers_json(incoming.headers.get("accept", ""))
-        if begun:
+            streams = not _prefers_json(incoming.headers.get("accept", ""))
+        if streams:
             return EventStream(first, events, service.failed)
         return await _whole(first, events, service, incoming)
     finally:
-        if not begun:
+        if not streams:
             events.stop()
 
 
@@ -186,8 +186,8 @@ def _lease(service: Service, caller: Caller, request: Incoming) -> str:
         name = address_of(request)
     lease = service.streams.take(name, GIVEN_UP_S)
     if lease is None:
-        told = f"{service.streams.most} answers are under way for this user: wait until one of them is done"
-        raise Refused(429, "too_many_streams", told, {"Retry-After": "5"})
+        message = f"{service.streams.most} answers are under way for this user: wait until one of them is done"
+        raise Refused(429, "too_many_streams", message, {"Retry-After": "5"})
     return lease
 
 
@@ -209,8 +209,8 @@ async def _whole(first: AnswerEvent, events: Events, service: Service, request: 
             if isinstance(event, Failed):
                 raise event.error
             if isinstance(event, Done):
-                told = AnswerShape.model_validate(all_noticed(answer_json(event.answer)))
-                return Response(told.model_dump_json(), media_type="application/json")
+                shape = AnswerShape.model_validate(all_noticed(answer_json(event.answer)))
+                return Response(shape.model_dump_json(), media_type="application/json")
             event = await events.next(GIVEN_UP_S)
     finally:
         left.cancel()

@@ -6,7 +6,7 @@ from fastapi import Response
 from pydantic import Field
 
 from rifflux.requests import After, ChatChanges, Limit
-from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.auth import ServiceDependency, User
 from rifflux.surfaces.http.paging import Next
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.shapes import Shape
@@ -57,7 +57,7 @@ class ChatList(Shape):
 
 
 @router.get("", summary="List chats, the latest first")
-def list_(service: Asked, caller: User, after: After = "", limit: Limit = 100) -> ChatList:
+def list_(service: ServiceDependency, caller: User, after: After = "", limit: Limit = 100) -> ChatList:
     """List the caller's chats without their answers."""
     found = service.of(caller).chats.list(after, limit + 1)
     behind = found[limit - 1].id if len(found) > limit else None
@@ -65,24 +65,24 @@ def list_(service: Asked, caller: User, after: After = "", limit: Limit = 100) -
 
 
 @router.get("/{id}", summary="A chat with its answers")
-def chat(id: str, service: Asked, caller: User) -> ChatOut:
+def chat(id: str, service: ServiceDependency, caller: User) -> ChatOut:
     """Read a chat of the caller's. To continue it, send its id with the next question to `/chat`."""
     return ChatOut.of(noun_json(service.of(caller).chats.get(id)))
 
 
 @router.get("/{id}/markdown", summary="A chat as Markdown", responses={200: {"content": {"text/markdown": {}}}})
-def markdown(id: str, service: Asked, caller: User) -> Response:
+def markdown(id: str, service: ServiceDependency, caller: User) -> Response:
     """Export a chat: each question as a heading, its answer, and what that cites."""
     return Response(service.of(caller).chats.get(id).markdown, media_type="text/markdown; charset=utf-8")
 
 
 @router.patch("/{id}", summary="Name a chat")
-def edit(id: str, request: ChatChanges, service: Asked, caller: User) -> ChatOut:
+def edit(id: str, request: ChatChanges, service: ServiceDependency, caller: User) -> ChatOut:
     """Give a chat another title."""
     return ChatOut.of(noun_json(service.of(caller).chats.edit(id, **vars(request))))
 
 
 @router.delete("/{id}", status_code=204, summary="Delete a chat for good")
-def delete(id: str, service: Asked, caller: User) -> None:
+def delete(id: str, service: ServiceDependency, caller: User) -> None:
     """Delete a chat for good."""
     service.of(caller).chats.delete(id)

@@ -22,7 +22,7 @@ from rifflux.requests import (
     Param,
 )
 from rifflux.session.intake import Intake
-from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.auth import ServiceDependency, User
 from rifflux.surfaces.http.cures import advised
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.paging import Next, page
@@ -83,7 +83,7 @@ class SearchMessagesOut(Shape):
     diagnostics: Diagnostics
 
 
-def conversations_of(service: Asked, caller: User) -> Conversations:
+def conversations_of(service: ServiceDependency, caller: User) -> Conversations:
     """Return the caller's conversations."""
     return service.of(caller).conversations
 
@@ -106,7 +106,7 @@ def list_(request: ConversationsRequest, mine: Mine, after: After = "", limit: L
 
 @router.post("/conversations/search", summary="Search messages")
 def search(
-    request: MessagesRequest, service: Asked, mine: Mine, grouped: Grouped = False, explain: Explain = False
+    request: MessagesRequest, service: ServiceDependency, mine: Mine, grouped: Grouped = False, explain: Explain = False
 ) -> SearchMessagesOut:
     """Search by words, and by meaning too if the administrator turned `hybrid_search` on."""
     found = mine.search(**vars(request))
@@ -123,7 +123,7 @@ def search(
     responses=ACCEPTED,
     openapi_extra=bodies(ConversationsFileRequest),
 )
-async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> Response:
+async def bring(incoming: Incoming, service: ServiceDependency, caller: User, mine: Mine) -> Response:
     """Import the conversations of a file, as `rifflux conversations import` does; unchanged ones are left alone.
 
     If it takes longer than a request may, the answer is 202 with a job, which goes on.
@@ -145,7 +145,7 @@ async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) ->
     response_model=VectorsMade,
     responses=ACCEPTED,
 )
-async def embed(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> Response:
+async def embed(incoming: Incoming, service: ServiceDependency, caller: User, mine: Mine) -> Response:
     """Make vectors for the caller's messages that have none, such as those stored while `hybrid_search` was off.
 
     Their cost is charged to the caller. If it takes longer than a request may, the answer is 202 with a job, which goes

@@ -8,7 +8,7 @@ from collections import defaultdict
 from prometheus_client.samples import Sample
 from pydantic import Field
 
-from rifflux.surfaces.http.auth import Admin, Asked
+from rifflux.surfaces.http.auth import Admin, ServiceDependency
 from rifflux.surfaces.http.counters import BOUNDS, LIMIT_P50_S, LIMIT_P95_S, Counters
 from rifflux.surfaces.http.operation import OnlineRow, online_rows
 from rifflux.surfaces.http.route import make_router
@@ -52,7 +52,7 @@ class DashboardOut(Shape):
 
 
 @router.get("/dashboard/data", summary="What the dashboard shows")
-def data(service: Asked, caller: Admin) -> DashboardOut:
+def data(service: ServiceDependency, caller: Admin) -> DashboardOut:
     """Latency by endpoint and stage, answers by status, what degraded, candidates by channel, online measures."""
     found = _read(service.counters)
     return DashboardOut(

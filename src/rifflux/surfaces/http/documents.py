@@ -22,7 +22,7 @@ from rifflux.requests import (
     declared,
 )
 from rifflux.session.intake import Intake
-from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.auth import ServiceDependency, User
 from rifflux.surfaces.http.cures import advised
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.paging import Next
@@ -128,7 +128,7 @@ class RemovedDocuments(Shape):
 
 
 @router.get("", summary="List documents")
-def list_(request: DocumentsRequest, service: Asked, caller: User) -> DocumentList:
+def list_(request: DocumentsRequest, service: ServiceDependency, caller: User) -> DocumentList:
     """List what the caller has and may read, by collection and key. Documents that come or go shift no page."""
     page = service.of(caller).documents.list(**vars(request))
     return DocumentList(documents=[DocumentRow.of(noun_json(each)) for each in page.documents], next=page.next)
@@ -143,7 +143,7 @@ def list_(request: DocumentsRequest, service: Asked, caller: User) -> DocumentLi
     responses=ACCEPTED,
     openapi_extra=bodies(FileRequest, DocumentRequest, KEY),
 )
-async def add(incoming: Incoming, service: Asked, caller: User) -> Response:
+async def add(incoming: Incoming, service: ServiceDependency, caller: User) -> Response:
     """Add a document to a collection that the caller may write, as JSON with its text, or as a file in a form.
 
     PDF, Office, HTML, notebooks, code, mail, JSON Lines and all other formats that indexing reads. After a 201 it is
@@ -160,7 +160,7 @@ async def add(incoming: Incoming, service: Asked, caller: User) -> Response:
     responses={201: {"model": StoredOut, "description": "It is new"}, **ACCEPTED},
     openapi_extra=bodies(FileRequest, DocumentRequest),
 )
-async def put(document: str, incoming: Incoming, service: Asked, caller: User) -> Response:
+async def put(document: str, incoming: Incoming, service: ServiceDependency, caller: User) -> Response:
     """Store a document under a key, replacing what was there. Repeating the request changes nothing."""
     return await _stored(incoming, service, caller, document)
 
@@ -201,7 +201,7 @@ async def _stored(incoming: Incoming, service: Service, caller: Caller, key: str
 
 
 @router.get("/{document:path}", summary="Read a whole document", response_model_exclude_unset=True)
-def document(document: str, request: OpenDocumentRequest, service: Asked, caller: User) -> DocumentAtOut:
+def document(document: str, request: OpenDocumentRequest, service: ServiceDependency, caller: User) -> DocumentAtOut:
     """Read a document by its key, its path, or an identifier such as doi:10.1000/182.
 
     With `around`, the answer has the passage's place, the outline, and at most 200,000 characters around the passage.
@@ -218,7 +218,7 @@ def document(document: str, request: OpenDocumentRequest, service: Asked, caller
 @router.delete("/{document:path}", summary="Remove a document")
 def remove(
     document: str,
-    service: Asked,
+    service: ServiceDependency,
     caller: User,
     collection: Annotated[str, Param(help="Only in this one", most=400)] = "",
 ) -> RemovedDocuments:

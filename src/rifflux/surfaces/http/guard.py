@@ -107,8 +107,8 @@ class RequestGuard(_Middleware):
             message = await receive()
             read += len(message.get("body", b""))
             if read > most:
-                told = f"the body is larger than {most} bytes: send less at a time"
-                refusal = problem(_TOO_LARGE, "too_large", told, _CLOSE)
+                detail = f"the body is larger than {most} bytes: send less at a time"
+                refusal = problem(_TOO_LARGE, "too_large", detail, _CLOSE)
                 raise _TooLarge
             return message
 
@@ -134,8 +134,8 @@ class RequestGuard(_Middleware):
         except (TimeoutError, _TooLarge):
             # The job goes on: the answer says where to follow it.
             refusal = refusal or state.get("accepted")
-            told = f"no answer within {seconds:g} s: ask for less, or again later"
-            refusal = refusal or problem(503, "timeout", told, {"Retry-After": "1", **_CLOSE})
+            reason = f"no answer within {seconds:g} s: ask for less, or again later"
+            refusal = refusal or problem(503, "timeout", reason, {"Retry-After": "1", **_CLOSE})
         if refusal and not started:
             await _refuse(refusal, scope, receive, send)
 
@@ -168,8 +168,8 @@ class Observe(_Middleware):
             log.exception("failed", id=request_id)
             if status:  # half the answer is sent: only an abnormal end can signal the error
                 raise
-            told = f"this should not have happened: tell an administrator to look for {request_id} in the log"
-            await problem(500, "error", told)(scope, receive, noted)
+            detail = f"this should not have happened: tell an administrator to look for {request_id} in the log"
+            await problem(500, "error", detail)(scope, receive, noted)
         finally:
             self._note(scope, status, time.perf_counter() - start, request_id)
 

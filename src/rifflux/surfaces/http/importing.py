@@ -132,20 +132,20 @@ async def do_as_job(
         done = work(service.intake(caller, progress))
         return JobOutcome(status(done), adapter.dump_json(adapter.validate_python(done)).decode())
 
-    begun = asyncio.ensure_future(run_in_threadpool(service.jobs.begin, caller.user, kind, name))
+    starting = asyncio.ensure_future(run_in_threadpool(service.jobs.begin, caller.user, kind, name))
     try:
-        job = await asyncio.shield(begun)
+        job = await asyncio.shield(starting)
     except asyncio.CancelledError:
-        begun.add_done_callback(lambda late: _abandon(service, late))
+        starting.add_done_callback(lambda late: _abandon(service, late))
         raise
     if job is None:
-        told = f"{service.jobs.most} imports of this user are running: wait until one of them is done"
-        raise Refused(429, "too_many_jobs", told, {"Retry-After": "5"})
+        message = f"{service.jobs.most} imports of this user are running: wait until one of them is done"
+        raise Refused(429, "too_many_jobs", message, {"Retry-After": "5"})
     service.jobs.run(job, run)
     # From here on the import goes on even if the request ends, and this is its answer.
     request.state.accepted = accepted(request, job.record)
-    if on_begun := getattr(request.state, "on_job", None):
-        await on_begun(request.state.accepted)
+    if on_start := getattr(request.state, "on_job", None):
+        await on_start(request.state.accepted)
     outcome = asyncio.wrap_future(job.outcome)
     done, _ = await asyncio.wait([outcome], timeout=_patience(request, service))
     if not done:
@@ -175,10 +175,10 @@ def _patience(request: Request, service: Service) -> float:
     return min(float(wait[1]), most) if wait else most
 
 
-def _abandon(service: Service, begun: asyncio.Future[Any]) -> None:
+def _abandon(service: Service, starting: asyncio.Future[Any]) -> None:
     """Drop the recorded job of a request that has ended."""
-    if not begun.cancelled() and not begun.exception() and begun.result() is not None:
-        asyncio.get_running_loop().run_in_executor(None, service.jobs.abandon, begun.result())
+    if not starting.cancelled() and not starting.exception() and starting.result() is not None:
+        asyncio.get_running_loop().run_in_executor(None, service.jobs.abandon, starting.result())
 
 
 def _ignore(outcome: asyncio.Future[Any]) -> None:

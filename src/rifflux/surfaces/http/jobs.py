@@ -5,7 +5,7 @@ from __future__ import annotations
 from rifflux import NotFound, OutOfScope
 from rifflux.requests import After, Limit, UserInList
 from rifflux.service.jobs import JobRecord
-from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.auth import ServiceDependency, User
 from rifflux.surfaces.http.importing import JobOut
 from rifflux.surfaces.http.paging import Next, page
 from rifflux.surfaces.http.route import make_router
@@ -24,7 +24,7 @@ class JobList(Shape):
 
 @router.get("", summary="List jobs")
 def list_(
-    service: Asked,
+    service: ServiceDependency,
     caller: User,
     user: UserInList = None,
     limit: Limit = 100,
@@ -34,12 +34,12 @@ def list_(
     if user not in (None, caller.user) and not caller.is_admin:
         raise OutOfScope("another user's jobs are an administrator's to see: leave out the user")
     found = service.jobs.list(caller.user if user is None else user)
-    shown, following = page(found, lambda each: each.id, after, limit)
-    return JobList(jobs=[JobOut.of_record(each) for each in shown], next=following)
+    records, following = page(found, lambda each: each.id, after, limit)
+    return JobList(jobs=[JobOut.of_record(each) for each in records], next=following)
 
 
 @router.get("/{id}", summary="The progress of a job")
-def job(id: str, service: Asked, caller: User) -> JobOut:
+def job(id: str, service: ServiceDependency, caller: User) -> JobOut:
     """Return a job of the caller's with its progress, and with its report once it is done.
 
     Jobs are kept for seven days. An interrupted one was running when its process ended. Each document, conversation or
@@ -49,7 +49,7 @@ def job(id: str, service: Asked, caller: User) -> JobOut:
 
 
 @router.delete("/{id}", status_code=202, summary="Cancel a job")
-def cancel(id: str, service: Asked, caller: User) -> JobOut:
+def cancel(id: str, service: ServiceDependency, caller: User) -> JobOut:
     """Cancel a running job. What it has stored stays; a job that has ended is left as it is."""
     found = _visible(service, caller, id)
     service.jobs.stop(found.user, id)

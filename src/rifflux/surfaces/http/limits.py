@@ -19,7 +19,7 @@ _PUT = "insert or replace into bucket values (?, ?, ?)"
 _SWEEP = "delete from bucket where at < ?"
 _LEASES = "create table if not exists lease (id text primary key, name text not null, until real not null)"
 _EXPIRE = "delete from lease where until < ?"
-_HELD = "select id from lease where name = ?"
+_LEASE_IDS = "select id from lease where name = ?"
 _LEASE = "insert into lease values (?, ?, ?)"
 _GIVE_BACK = "delete from lease where id = ?"
 #: A bucket that was not used for this long is full again.
@@ -94,7 +94,7 @@ class Leases:
 
     def _take(self, name: str, now: float, seconds: float) -> str | None:
         self._connection.execute(_EXPIRE, (now,))
-        if len(self._connection.execute(_HELD, (name,)).fetchall()) >= self.most:
+        if len(self._connection.execute(_LEASE_IDS, (name,)).fetchall()) >= self.most:
             return None
         lease = secrets.token_hex(8)
         self._connection.execute(_LEASE, (lease, name, now + seconds))

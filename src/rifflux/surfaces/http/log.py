@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from rifflux.requests import After, Limit
-from rifflux.surfaces.http.auth import Admin, Asked
+from rifflux.surfaces.http.auth import Admin, ServiceDependency
 from rifflux.surfaces.http.paging import Next, number_of
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.nouns import nouns_json
@@ -36,7 +36,7 @@ class LogOut(Shape):
 
 @router.get("/log", summary="Who decided what")
 def log(
-    service: Asked,
+    service: ServiceDependency,
     caller: Admin,
     limit: Limit = 100,
     after: After = "",

@@ -7,7 +7,7 @@ from pydantic import Field
 from rifflux import __version__
 from rifflux.index.facets import Facet
 from rifflux.requests import FacetsRequest
-from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.auth import ServiceDependency, User
 from rifflux.surfaces.http.cures import advised
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import FailureOut
@@ -40,7 +40,7 @@ class FacetsOut(Shape):
 
 
 @router.get("/facets", summary="What a search can be narrowed by")
-def facets(request: FacetsRequest, service: Asked, caller: User) -> FacetsOut:
+def facets(request: FacetsRequest, service: ServiceDependency, caller: User) -> FacetsOut:
     """Count the documents that the caller may read by collection, kind, folder and the declared metadata fields."""
     return FacetsOut(facets=[*service.of(caller).documents.facets(request.limit)])
 
@@ -78,7 +78,7 @@ class StatusOut(Shape):
 
 
 @router.get("/status", summary="What is indexed for you, and whether it is up to date")
-def status(service: Asked, caller: User) -> StatusOut:
+def status(service: ServiceDependency, caller: User) -> StatusOut:
     """Return the counts of `/stats`, and what is stale, missing, or could not be read."""
     state = advised(service.of(caller).status())
     fresh = state.freshness and FreshnessOut.of(noun_json(state.freshness), note=state.freshness.note)

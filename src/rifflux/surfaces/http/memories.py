@@ -8,7 +8,7 @@ from pydantic import Field
 
 from rifflux import Memory
 from rifflux.requests import After, Limit, MemoriesRequest, MemoryChanges, MemoryRequest, RecallRequest
-from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.auth import ServiceDependency, User
 from rifflux.surfaces.http.cures import advised
 from rifflux.surfaces.http.paging import Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
@@ -54,13 +54,13 @@ class RecallOut(Shape):
 
 
 @router.post("", dependencies=REPEATABLE, summary="Remember something")
-def remember(request: MemoryRequest, service: Asked, caller: User) -> SavedOut:
+def remember(request: MemoryRequest, service: ServiceDependency, caller: User) -> SavedOut:
     """Save a memory if it is important enough and not known yet."""
     return SavedOut.of(noun_json(advised(service.of(caller).memories.add(**vars(request)))))
 
 
 @router.post("/search", summary="Recall what is remembered")
-def recall(request: RecallRequest, service: Asked, caller: User, explain: Explain = False) -> RecallOut:
+def recall(request: RecallRequest, service: ServiceDependency, caller: User, explain: Explain = False) -> RecallOut:
     """Recall the memories in force, best first; recalling counts as use."""
     found = service.of(caller).memories.search(**vars(request))
     service.counters.searched(found.trace)
@@ -74,36 +74,38 @@ def recall(request: RecallRequest, service: Asked, caller: User, explain: Explai
 
 
 @router.get("", summary="List memories, the newest first")
-def list_(request: MemoriesRequest, service: Asked, caller: User, after: After = "", limit: Limit = 100) -> MemoryList:
+def list_(
+    request: MemoriesRequest, service: ServiceDependency, caller: User, after: After = "", limit: Limit = 100
+) -> MemoryList:
     """List those in force; `everything` also lists the expired and the superseded."""
     found = service.of(caller).memories.all(**vars(request))
     return _page(found, after, limit)
 
 
 @router.get("/{id}", summary="A memory")
-def memory(id: str, service: Asked, caller: User) -> Memory:
+def memory(id: str, service: ServiceDependency, caller: User) -> Memory:
     """Read a memory, in force or not."""
     return service.of(caller).memories.get(id)
 
 
 @router.patch("/{id}", summary="Change a memory")
-def edit(id: str, request: MemoryChanges, service: Asked, caller: User) -> Memory:
+def edit(id: str, request: MemoryChanges, service: ServiceDependency, caller: User) -> Memory:
     """Change the given fields; the others stay. `never` removes an expiry."""
     return service.of(caller).memories.edit(id, **vars(request))
 
 
 @router.get("/{id}/history", summary="A memory and those it superseded")
-def history(id: str, service: Asked, caller: User, after: After = "", limit: Limit = 100) -> MemoryList:
+def history(id: str, service: ServiceDependency, caller: User, after: After = "", limit: Limit = 100) -> MemoryList:
     """List them, the newest first."""
     return _page(service.of(caller).memories.history(id), after, limit)
 
 
 @router.delete("/{id}", status_code=204, summary="Forget a memory for good")
-def forget(id: str, service: Asked, caller: User) -> None:
+def forget(id: str, service: ServiceDependency, caller: User) -> None:
     """Delete a memory for good. The one that it superseded is in force again."""
     service.of(caller).memories.forget(id)
 
 
 def _page(found: Sequence[Memory], after: str, limit: int) -> MemoryList:
-    told, behind = page(found, lambda each: each.id, after, limit)
-    return MemoryList(memories=[*told], next=behind)
+    memories, behind = page(found, lambda each: each.id, after, limit)
+    return MemoryList(memories=[*memories], next=behind)

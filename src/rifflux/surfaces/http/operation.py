@@ -8,7 +8,7 @@ from pydantic import Field
 from rifflux import UnusableIndex, __version__
 from rifflux.requests import Since, Until
 from rifflux.service.registry import period
-from rifflux.surfaces.http.auth import Admin, Asked, User
+from rifflux.surfaces.http.auth import Admin, ServiceDependency, User
 from rifflux.surfaces.http.counters import CONTENT_TYPE, Availability
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.nouns import version_json
@@ -36,12 +36,12 @@ class OnlineOut(Shape):
 
 
 @router.get("/online", summary="Online measures of searches")
-def online(service: Asked, caller: Admin, since: Since = None, until: Until = None) -> OnlineOut:
+def online(service: ServiceDependency, caller: Admin, since: Since = None, until: Until = None) -> OnlineOut:
     """Clicks, saves, rephrasings and complaints by day, summed over all users; for administrators."""
     return OnlineOut(rows=online_rows(service, *period(since, until)))
 
 
-def online_rows(service: Asked, since: float, until: float | None = None) -> list[OnlineRow]:
+def online_rows(service: ServiceDependency, since: float, until: float | None = None) -> list[OnlineRow]:
     """Return the days of a span of time."""
     return [OnlineRow.model_validate(day.row()) for day in service.diary.days(since, until)]
 
@@ -67,7 +67,7 @@ async def health() -> Health:
 
 
 @router.get("/ready", summary="Whether the service can answer questions", responses={})
-def ready(service: Asked) -> Health:
+def ready(service: ServiceDependency) -> Health:
     """Needs no token, and reveals nothing about the content: 503 while the index cannot be read.
 
     It reads a little of each table. For a minute after a request met a damaged index this is 503 too, since damage may
@@ -98,14 +98,14 @@ class Stats(Shape):
 
 
 @router.get("/stats", summary="How much is indexed for you")
-def stats(service: Asked, caller: User) -> Stats:
+def stats(service: ServiceDependency, caller: User) -> Stats:
     """Count what belongs to the caller and what is shared with them."""
     admin = service.of(caller).admin
     return Stats(**admin.counts(), **admin.personal_counts())
 
 
 @router.get("/metrics", summary="Metrics for Prometheus", response_class=Response)
-def metrics(service: Asked, caller: Admin) -> Response:
+def metrics(service: ServiceDependency, caller: Admin) -> Response:
     """Requests, stages, failures, refreshes: counts and times, never contents."""
     availability = Availability(*service.index.admin.refreshing())
     return Response(service.counters.exposed(availability), media_type=CONTENT_TYPE)

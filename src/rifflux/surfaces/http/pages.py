@@ -17,7 +17,7 @@ router = APIRouter()
 #: The files of Swagger UI, from a package, by the path they are served at.
 _FILES = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css", "favicon.png": "image/png"}
 #: Files that browsers cache for a day; they change with the version of a package.
-_KEPT = {"Cache-Control": "max-age=86400", "X-Content-Type-Options": "nosniff"}
+_CACHEABLE = {"Cache-Control": "max-age=86400", "X-Content-Type-Options": "nosniff"}
 
 
 def page_headers(page: str, *more: str) -> dict[str, str]:
@@ -65,4 +65,4 @@ def part(name: str) -> Response:
     if name not in _FILES:
         return Response(status_code=404)
     found = files("fastapi_offline").joinpath("static", name).read_bytes()
-    return Response(found, media_type=_FILES[name], headers=_KEPT)
+    return Response(found, media_type=_FILES[name], headers=_CACHEABLE)

@@ -20,7 +20,7 @@ _EXPIRE = "delete from ticket where until < ?"
 # A ticket that expired because its process was suspended gets its old position back.
 _WAITING = """
 insert into ticket (id, user, until) values (?, ?, ?) on conflict (id) do update set until = excluded.until"""
-_HELD = "select count(*) from ticket where holds"
+_COUNT_SLOTS = "select count(*) from ticket where holds"
 # Of the users without a slot, the one who was served longest ago; of that user's files, the first.
 _NEXT = """
 select ticket.id from ticket left join served using (user)
@@ -82,17 +82,17 @@ class Places:
         with self._lock, suppress(apsw.BusyError):
             self._connection.execute("begin immediate")
             try:
-                return self._taken(ticket, user, self._now())
+                return self._take(ticket, user, self._now())
             finally:
                 self._connection.execute("commit")
         return False
 
-    def _taken(self, ticket: int, user: str, now: float) -> bool:
+    def _take(self, ticket: int, user: str, now: float) -> bool:
         self._connection.execute(_EXPIRE, (now,))
         self._connection.execute(_WAITING, (ticket, user, now + WAITS_S))
-        held: Any = self._connection.execute(_HELD).get
+        in_use: Any = self._connection.execute(_COUNT_SLOTS).get
         first = self._connection.execute(_NEXT).fetchall()
-        if held >= self.most or first != [(ticket,)]:
+        if in_use >= self.most or first != [(ticket,)]:
             return False
         self._connection.execute(_HOLD, (now + self._seconds, ticket))
         self._connection.execute(_SERVED, (user, now))

@@ -48,8 +48,8 @@ async def once(request: Request, answer: Callable[[Request], Awaitable[Response]
         return await answer(request)
     repeats = service_of(request).repeats
     user = request.state.caller.user
-    asked = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + await _content(request)
-    known = await run_in_threadpool(repeats.begin, user, key, asked)
+    content = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + await _content(request)
+    known = await run_in_threadpool(repeats.begin, user, key, content)
     if known is not None and known.status == _ACCEPTED:
         job = service_of(request).jobs.get(json.loads(known.body)["id"])
         if job is not None:
@@ -60,11 +60,11 @@ async def once(request: Request, answer: Callable[[Request], Awaitable[Response]
         media = "application/json" if known.body else None
         return Response(known.body, known.status, {"Idempotent-Replayed": "true"}, media)
 
-    async def begun(accepted: Response) -> None:
+    async def started(accepted: Response) -> None:
         # If this process dies, a repeated request is answered with the job.
         await run_in_threadpool(repeats.end, user, key, accepted.status_code, bytes(accepted.body))
 
-    request.state.on_job = begun
+    request.state.on_job = started
 
     async def stored() -> Response:
         status = 500

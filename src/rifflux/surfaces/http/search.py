@@ -8,7 +8,7 @@ from pydantic import Field
 
 from rifflux import Hit, Index, NotFound, Results
 from rifflux.requests import EverythingRequest, FeedbackRequest, Param, SearchRequest
-from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.auth import ServiceDependency, User
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Diagnostics, Explain
@@ -40,7 +40,7 @@ class SearchOut(Shape):
 
 @router.post("/search", summary="Find the best passages for a question")
 def search(
-    request: SearchRequest, service: Asked, caller: User, explain: Explain = False, typing: Typing = False
+    request: SearchRequest, service: ServiceDependency, caller: User, explain: Explain = False, typing: Typing = False
 ) -> SearchOut:
     """Search by words and by meaning at once; `explain` adds why each result ranks where it does."""
     results = service.of(caller).search(**vars(request))
@@ -51,7 +51,11 @@ def search(
 
 @router.post("/everything", summary="Ask all sources at once")
 def everything(
-    request: EverythingRequest, service: Asked, caller: User, explain: Explain = False, typing: Typing = False
+    request: EverythingRequest,
+    service: ServiceDependency,
+    caller: User,
+    explain: Explain = False,
+    typing: Typing = False,
 ) -> SearchOut:
     """Search knowledge, files, notes, tasks and conversations, each ranked separately and weighted."""
     results = service.of(caller).everything(**vars(request))
@@ -73,7 +77,7 @@ def _answer(index: Index, results: Results, *, explain: bool) -> SearchOut:
 
 
 @router.get("/chunks/{chunk_id}", summary="Read a passage again")
-def chunk(chunk_id: str, service: Asked, caller: User) -> ChunkShape:
+def chunk(chunk_id: str, service: ServiceDependency, caller: User) -> ChunkShape:
     """Read a passage by the id from a search result."""
     if not isinstance(hit := service.of(caller).get(chunk_id), Hit):
         raise NotFound("no such passage: take a chunk_id from the results of a search")
@@ -81,7 +85,7 @@ def chunk(chunk_id: str, service: Asked, caller: User) -> ChunkShape:
 
 
 @router.post("/feedback", status_code=204, dependencies=REPEATABLE, summary="Report the use of a result")
-def feedback(request: FeedbackRequest, service: Asked, caller: User) -> None:
+def feedback(request: FeedbackRequest, service: ServiceDependency, caller: User) -> None:
     """Record a click, save, export or judgement, for measuring and tuning. `query` must be the exact question."""
     service.of(caller).note(**vars(request) | {"user": caller.user})
     service.counters.events.labels(request.kind).inc()

@@ -162,9 +162,9 @@ def announce(index: Index, settings: ServiceSettings) -> None:
         log.warning("reads", cure="nobody has a token: 'rifflux tokens create --user NAME' makes one")
     for user, role in dict.fromkeys((each.user, each.role) for each in tokens):
         seen = index.scoped(Scope(user, role == ADMIN))
-        held = [each.name for each in seen.collections.list() if each.documents]
-        if held:
-            log.info("reads", user=user, collections=held)
+        names = [each.name for each in seen.collections.list() if each.documents]
+        if names:
+            log.info("reads", user=user, collections=names)
         else:
             cure = Cure.GIVE.advice(CURES, {"user": user})
             log.warning(

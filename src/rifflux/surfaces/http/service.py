@@ -316,9 +316,9 @@ class Service:
     def _model_stopped(self, stopped: ModelCallFailed) -> None:
         """Count a failed call of a model and log its cause; for calls that were not made, only a new cause."""
         self.counters.embedder_failures.labels(stopped.sort).inc()
-        told = stopped.sort in ("late", "error")
-        if told or self._refused != stopped.cause:
-            self._refused = self._refused if told else stopped.cause
+        was_called = stopped.sort in ("late", "error")
+        if was_called or self._refused != stopped.cause:
+            self._refused = self._refused if was_called else stopped.cause
             if stopped.error:
                 failed = {"exc_info": stopped.error}
             else:

@@ -40,7 +40,7 @@ class Events:
 
     begin: Callable[[Callable[[], bool]], Iterator[AnswerEvent]]
     ended: Callable[[], None]
-    _gone: threading.Event = field(default_factory=threading.Event)
+    _stop_requested: threading.Event = field(default_factory=threading.Event)
     _waiting: asyncio.Queue[AnswerEvent | BaseException | None] = field(default_factory=asyncio.Queue)
 
     def start(self) -> None:
@@ -50,7 +50,7 @@ class Events:
 
     def stop(self) -> None:
         """Stop the answer: nobody waits for it."""
-        self._gone.set()
+        self._stop_requested.set()
 
     def interrupt(self, refusal: Refused) -> None:
         """Make `next` raise a refusal after the pending events; called in the loop that awaits them."""
@@ -67,7 +67,7 @@ class Events:
     def _run(self, put: Callable[..., object]) -> None:
         last: list[AnswerEvent | BaseException | None] = []
         try:
-            for event in self.begin(self._gone.is_set):
+            for event in self.begin(self._stop_requested.is_set):
                 if isinstance(event, Done | Failed):
                     last.append(event)
                 else:

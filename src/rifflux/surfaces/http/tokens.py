@@ -9,7 +9,7 @@ from pydantic import Field
 
 from rifflux.requests import After, Limit, Param, TokenRequest, UserInList
 from rifflux.store import Token
-from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.auth import ServiceDependency, User
 from rifflux.surfaces.http.paging import Next, page
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.shapes import Shape
@@ -49,7 +49,7 @@ class TokenList(Shape):
 
 @router.get("", summary="List tokens")
 def list_(
-    service: Asked,
+    service: ServiceDependency,
     caller: User,
     user: UserInList = None,
     limit: Limit = 100,
@@ -61,7 +61,9 @@ def list_(
 
 
 @router.post("", status_code=201, summary="Make a token")
-def create(request: TokenRequest, service: Asked, caller: User, response: Response, user: Whose = None) -> NewToken:
+def create(
+    request: TokenRequest, service: ServiceDependency, caller: User, response: Response, user: Whose = None
+) -> NewToken:
     """Make a token of the caller's own, which may do no more than the requesting token, nor is valid for longer.
 
     An administrator makes them for anybody, with any role.
@@ -73,7 +75,7 @@ def create(request: TokenRequest, service: Asked, caller: User, response: Respon
 
 
 @router.delete("/{id}", status_code=204, summary="Revoke a token")
-def revoke(id: str, service: Asked, caller: User) -> None:
+def revoke(id: str, service: ServiceDependency, caller: User) -> None:
     """Revoke a token of the caller's own for good; administrators may revoke anybody's."""
     service.accounts_of(caller).revoke(id)
 

@@ -74,8 +74,8 @@ def _kind(request: Incoming) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _unsupported(taken: str, kind: str) -> Refused:
-    return Refused(415, "unsupported", f"send {taken}, not {kind or 'a body without a Content-Type'}")
+def _unsupported(accepted: str, kind: str) -> Refused:
+    return Refused(415, "unsupported", f"send {accepted}, not {kind or 'a body without a Content-Type'}")
 
 
 async def _form(incoming: Incoming, kind: type, *more: Declared) -> tuple[Sent, Any, JsonObject]:
@@ -99,8 +99,8 @@ def _checked(fields: type[Body], given: object) -> Body:
     try:
         return fields.model_validate(given)
     except ValidationError as error:
-        told = error.errors(include_url=False, include_context=False, include_input=False)
-        raise RequestValidationError([{**each, "loc": ("body", *each["loc"])} for each in told]) from None
+        problems = error.errors(include_url=False, include_context=False, include_input=False)
+        raise RequestValidationError([{**each, "loc": ("body", *each["loc"])} for each in problems]) from None
 
 
 def _wrong(name: str, what: str) -> RequestValidationError:

@@ -9,7 +9,7 @@ from pydantic import Field
 from rifflux.requests import UsageRequest
 from rifflux.service.registry import period
 from rifflux.service.usage import summed
-from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.auth import ServiceDependency, User
 from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.shapes import Shape
@@ -37,7 +37,7 @@ class UsageOut(Shape):
 
 
 @router.get("/usage", summary="What calls of models cost")
-def usage(request: UsageRequest, service: Asked, caller: User) -> UsageOut:
+def usage(request: UsageRequest, service: ServiceDependency, caller: User) -> UsageOut:
     """Return the caller's usage; administrators may request anybody's, or everybody's."""
     if not caller.is_admin and (request.everybody or request.user not in (None, caller.user)):
         raise Refused(403, "admin_only", "another user's usage is an administrator's to see: leave out the user")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rifflux.requests import ClassifyRequest, WhyRequest
-from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.auth import ServiceDependency, User
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Diagnostics
 from rifflux.surfaces.shared.nouns import trace_json
@@ -22,13 +22,13 @@ class WhyOut(VerdictShape):
 
 
 @router.post("/why", summary="Explain the rank of a document")
-def why(request: WhyRequest, service: Asked, caller: User) -> WhyOut:
+def why(request: WhyRequest, service: ServiceDependency, caller: User) -> WhyOut:
     """Return the stage that placed or lost a document, and what would bring it among the results."""
     verdict = service.of(caller).why(**vars(request))
     return WhyOut.of(verdict_json(verdict) | {"diagnostics": Diagnostics.of(trace_json(verdict.trace))})
 
 
 @router.post("/classify", summary="Classify a question")
-def classify(request: ClassifyRequest, service: Asked, caller: User) -> ClassifiedShape:
+def classify(request: ClassifyRequest, service: ServiceDependency, caller: User) -> ClassifiedShape:
     """Classify a question as identifier, mixed or conceptual in this index, with reasons."""
     return ClassifiedShape.of(noun_json(service.of(caller).classify(request.query)))

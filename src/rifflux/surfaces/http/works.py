@@ -12,7 +12,7 @@ from starlette.requests import Request as Incoming
 from rifflux import InvalidArgument, WorksReport
 from rifflux.requests import BibliographyRequest, DecisionRequest, Param, WorksFileRequest, WorksTextRequest
 from rifflux.session.intake import Intake
-from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.auth import ServiceDependency, User
 from rifflux.surfaces.http.cures import advised
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.repeats import REPEATABLE
@@ -84,7 +84,7 @@ class ExportOut(Shape):
 async def bring(
     request: WorksTextRequest,
     incoming: Incoming,
-    service: Asked,
+    service: ServiceDependency,
     caller: User,
     records: Records = (),
     content: Content = "",
@@ -116,7 +116,7 @@ async def bring(
     responses=ACCEPTED,
     openapi_extra=bodies(WorksFileRequest),
 )
-async def bring_file(incoming: Incoming, service: Asked, caller: User) -> Response:
+async def bring_file(incoming: Incoming, service: ServiceDependency, caller: User) -> Response:
     """Import the works of a file, as `rifflux works import` does, without looking for other files."""
     file, request = await file_of(incoming, WorksFileRequest)
     works = service.of(caller).works
@@ -128,7 +128,7 @@ async def bring_file(incoming: Incoming, service: Asked, caller: User) -> Respon
 
 
 @router.post("/export", summary="Works as a bibliography")
-def export(request: BibliographyRequest, service: Asked, caller: User) -> ExportOut:
+def export(request: BibliographyRequest, service: ServiceDependency, caller: User) -> ExportOut:
     """Write a bibliography in the given order."""
     written = service.of(caller).works.export(*request.works, format=request.format)
     bibliography = json.loads(written) if request.format == "csl" else written
@@ -142,13 +142,13 @@ class DoubtsOut(Shape):
 
 
 @router.get("/doubts", summary="Pairs of works that may be one")
-def doubts(service: Asked, caller: User) -> DoubtsOut:
+def doubts(service: ServiceDependency, caller: User) -> DoubtsOut:
     """List the pairs that an import could not decide on."""
     return DoubtsOut(doubts=service.of(caller).works.doubts())
 
 
 @router.post("/doubts", summary="Decide on a pair of works")
-def decide(request: DecisionRequest, service: Asked, caller: User) -> DoubtsOut:
+def decide(request: DecisionRequest, service: ServiceDependency, caller: User) -> DoubtsOut:
     """Merge two works of the caller's own, or keep them apart; returns the remaining pairs."""
     works = service.of(caller).works
     works.decide(**vars(request))
@@ -156,12 +156,12 @@ def decide(request: DecisionRequest, service: Asked, caller: User) -> DoubtsOut:
 
 
 @router.get("/{identifier:path}", summary="A work, what it cites and what cites it")
-def work(identifier: str, service: Asked, caller: User) -> WorkOut:
+def work(identifier: str, service: ServiceDependency, caller: User) -> WorkOut:
     """Look up a work by a DOI, an arXiv or OpenAlex identifier, or source:key."""
     return WorkOut.of(work_json(service.of(caller).works.get(identifier)))
 
 
 @router.delete("/{identifier:path}", status_code=204, summary="Remove a work")
-def remove(identifier: str, service: Asked, caller: User) -> None:
+def remove(identifier: str, service: ServiceDependency, caller: User) -> None:
     """Remove a work of the caller's own. Importing a list that still contains it adds it again."""
     service.of(caller).works.remove(identifier)

@@ -65,11 +65,13 @@ def everything(
         mode=results.trace.mode,
         count=fit,
         notes=notes,
-        results=[SourcedPassage.of(told, source=_source(hit)) for told, hit in zip(found, results[:fit], strict=True)],
+        results=[
+            SourcedPassage.of(passage, source=_source(hit)) for passage, hit in zip(found, results[:fit], strict=True)
+        ],
     )
-    said = [*notes.degraded, *notes.told, notes.hint, notes.left_out.how if notes.left_out else ""]
+    remarks = [*notes.degraded, *notes.told, notes.hint, notes.left_out.how if notes.left_out else ""]
     lead = quoted(query=output.query, mode=output.mode, count=fit)
-    return reply(output, fenced("\n".join([lead, *filter(None, said)]), blocks[:fit]))
+    return reply(output, fenced("\n".join([lead, *filter(None, remarks)]), blocks[:fit]))
 
 
 def _source(hit: Hit) -> str:

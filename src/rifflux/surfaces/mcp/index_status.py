@@ -56,11 +56,11 @@ class StatusOutput(Shape):
 def index_status(desk: Desk, db_path: DbPath = None) -> Annotated[CallToolResult, StatusOutput]:
     """Report what the index holds, its embedding model, and which folders may be indexed."""
     status = desk.open(db_path).index.status()
-    told = asdict(status) | {
+    facts = asdict(status) | {
         "degraded": [desk.sentence(each) for each in status.degraded],
         "collections": [*(collection_json(each) for each in status.collections)],
         "allowed_roots": [str(root) for root in desk.roots],
         "unreadable": len(status.unreadable_files),
         "unreadable_files": desk.failures(status.unreadable_files, MOST_NOTED),
     }
-    return reply(StatusOutput.of(told, notes=ReplyNotes(warning=UNTRUSTED)))
+    return reply(StatusOutput.of(facts, notes=ReplyNotes(warning=UNTRUSTED)))

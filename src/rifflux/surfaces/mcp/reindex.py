@@ -110,7 +110,7 @@ class _Progress:
     done: int = 0
     stage: str = ""
     sofar: int = -1
-    told: float = 0.0
+    reported_at: float = 0.0
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
         """Report `done` of `total` of a stage, unless the last report is too recent."""
@@ -121,7 +121,7 @@ class _Progress:
         self.done = done
         now = time.monotonic()
         sofar = self.base + done
-        if sofar > self.sofar and now - self.told >= SECONDS_BETWEEN_REPORTS:
-            self.told = now
+        if sofar > self.sofar and now - self.reported_at >= SECONDS_BETWEEN_REPORTS:
+            self.reported_at = now
             self.sofar = sofar
             from_thread.run(self.context.report_progress, sofar, total and self.base + total, stage)

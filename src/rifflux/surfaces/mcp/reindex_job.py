@@ -62,9 +62,9 @@ def reindex_job(
 
 
 def _result(desk: Desk, job: ToolJob) -> CallToolResult:
-    told = {name: getattr(job, name) for name in ("state", "stage", "done", "total")}
+    progress = {name: getattr(job, name) for name in ("state", "stage", "done", "total")}
     if job.report:
         report = report_output(desk, desk.open().index.path, job.report, several=True)
     else:
         report = None
-    return reply(JobOutput(job=job.id, error=desk.sentence(job.error) if job.error else "", report=report, **told))
+    return reply(JobOutput(job=job.id, error=desk.sentence(job.error) if job.error else "", report=report, **progress))

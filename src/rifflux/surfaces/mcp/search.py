@@ -71,8 +71,8 @@ def _reply(desk: Desk, opened: OpenIndex, results: Results, offset: int, max_tok
         results=[FoundShape.of(hit) for hit in found_json(results, opened.index.profile.analyzer)[:fit]],
     )
     lead = quoted(query=output.query, mode=output.mode, offset=offset, count=fit)
-    said = [*notes.degraded, *notes.told, notes.hint, notes.left_out.how if notes.left_out else ""]
-    return reply(output, fenced("\n".join([lead, *filter(None, said)]), blocks[:fit]))
+    remarks = [*notes.degraded, *notes.told, notes.hint, notes.left_out.how if notes.left_out else ""]
+    return reply(output, fenced("\n".join([lead, *filter(None, remarks)]), blocks[:fit]))
 
 
 def block(place: int, hit: Hit) -> tuple[str, str]:

@@ -164,8 +164,8 @@ def _search_reply(desk: Desk, opened: OpenIndex, results: Results, max_tokens: i
         locations=[*(_location(each) for each in results[:fit])],
     )
     lead = quoted(query=output.query, mode=output.mode, count=fit, embedding_model=output.embedding_model)
-    said = [*notes.degraded, notes.hint, notes.left_out.how if notes.left_out else ""]
-    return reply(output, fenced("\n".join([lead, *filter(None, said)]), blocks[:fit]))
+    remarks = [*notes.degraded, notes.hint, notes.left_out.how if notes.left_out else ""]
+    return reply(output, fenced("\n".join([lead, *filter(None, remarks)]), blocks[:fit]))
 
 
 def _location(hit: Hit) -> Location:

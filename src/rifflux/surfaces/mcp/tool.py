@@ -68,8 +68,8 @@ def tool(desk: Desk, function: Callable[..., CallToolResult], title: str, annota
     made = _Tool.from_function(method, title=title, description=about, annotations=annotations)
     made.parameters = _compact(_without(made.parameters, "title")) | {"additionalProperties": False}
     # What an answer leaves out needs no default.
-    told = ("title", "default") if made.name in CONTRACT else ("title", "default", "description")
-    made.fn_metadata.output_schema = _without(made.fn_metadata.output_schema, *told)
+    dropped = ("title", "default") if made.name in CONTRACT else ("title", "default", "description")
+    made.fn_metadata.output_schema = _without(made.fn_metadata.output_schema, *dropped)
     # "3", true and 2.0 are not integers.
     made.fn_metadata.arg_model.model_config["strict"] = True
     made.fn_metadata.arg_model.model_rebuild(force=True)

@@ -68,17 +68,17 @@ def _refused(error: Exception) -> JSONRPCError:
         (each["input"] for each in errors if isinstance(each["input"], dict) and "jsonrpc" in each["input"]), None
     )
     code = INVALID_REQUEST
-    said = "no request of JSON-RPC 2.0: send one object with jsonrpc, id, method and params"
+    message = "no request of JSON-RPC 2.0: send one object with jsonrpc, id, method and params"
     if errors and errors[0]["type"] == "json_invalid":
         code = PARSE_ERROR
-        said = f"the line is not valid JSON ({errors[0]['ctx']['error']}): send one object on a line"
+        message = f"the line is not valid JSON ({errors[0]['ctx']['error']}): send one object on a line"
         with suppress(ValueError, RecursionError):
             given = json.loads(errors[0]["input"])
     if isinstance(given, dict):
         id = given.get("id")
     else:
         id = None
-    return JSONRPCError(jsonrpc="2.0", id=id if _names(id) else None, error=ErrorData(code=code, message=said))
+    return JSONRPCError(jsonrpc="2.0", id=id if _names(id) else None, error=ErrorData(code=code, message=message))
 
 
 def _names(id: object) -> bool:
@@ -126,8 +126,8 @@ class _Refusals:
         try:
             await self.app(scope, receive, send)
         except TokenExpired as error:
-            told = {"error": "invalid_token", "code": "token_expired", "error_description": with_cure(error, CURES)}
-            await JSONResponse(told, 401, {"WWW-Authenticate": EXPIRED})(scope, receive, send)
+            body = {"error": "invalid_token", "code": "token_expired", "error_description": with_cure(error, CURES)}
+            await JSONResponse(body, 401, {"WWW-Authenticate": EXPIRED})(scope, receive, send)
 
 
 def _only_for(host: str, port: int) -> TransportSecuritySettings:

@@ -184,8 +184,8 @@ def _toml(key: str, entry: JsonObject) -> str:
 
 def _changed_toml(text: str, key: str, entry: JsonObject | None) -> str:
     """Return the text with a table for the entry, or without it. Raises `ValueError` if anything else would change."""
-    wanted = tomllib.loads(text)
-    servers = wanted.setdefault(key, {})
+    expected = tomllib.loads(text)
+    servers = expected.setdefault(key, {})
     if entry is None and servers.pop(NAME, None) is None:
         return text
     own = re.compile(rf"^\[{key}\.{NAME}(\.\w+)?\][^\n]*\n(?:(?!\[|\s*(?:#|$))[^\n]*(?:\n|\Z))*", re.MULTILINE)
@@ -197,6 +197,6 @@ def _changed_toml(text: str, key: str, entry: JsonObject | None) -> str:
         changed = f"{rest.rstrip()}\n\n{_toml(key, entry)}".lstrip()
     found = tomllib.loads(changed)
     found.setdefault(key, {})
-    if found != wanted:
+    if found != expected:
         raise TypeError(f"{key} is written in another way than in tables")
     return changed

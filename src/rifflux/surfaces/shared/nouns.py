@@ -35,8 +35,8 @@ def nouns_json(nouns: Iterable[Any]) -> list[JsonObject]:
 
 def collection_json(found: CollectionInfo) -> JsonObject:
     """Return a collection; `owner` is empty for what belongs to nobody."""
-    told = noun_json(found)
-    return {"name": told.pop("name"), "owner": told.pop("user"), **told}
+    record = noun_json(found)
+    return {"name": record.pop("name"), "owner": record.pop("user"), **record}
 
 
 def hit_json(hit: Hit, **more: object) -> JsonObject:
@@ -71,8 +71,8 @@ def search_json(results: Results) -> JsonObject:
         **head,
         "count": len(results),
         "results": [
-            told | {"score_breakdown": score_breakdown(hit, trace.mode)}
-            for told, hit in zip(results.to_dicts(), results, strict=True)
+            record | {"score_breakdown": score_breakdown(hit, trace.mode)}
+            for record, hit in zip(results.to_dicts(), results, strict=True)
         ],
         "diagnostics": diagnostics,
     }
@@ -80,25 +80,25 @@ def search_json(results: Results) -> JsonObject:
 
 def trace_json(trace: Trace) -> JsonObject:
     """Return how a search was done: milliseconds, counts by channel, degradations, and the classified question."""
-    told = noun_json(trace)
-    del told["mode"]
-    return told
+    record = noun_json(trace)
+    del record["mode"]
+    return record
 
 
 def document_json(document: Document) -> JsonObject:
     """Return a document with its text."""
-    told = noun_json(document, identifiers=named_by(document))
-    text = told.pop("text")
-    return {**told, "text": text}
+    record = noun_json(document, identifiers=named_by(document))
+    text = record.pop("text")
+    return {**record, "text": text}
 
 
 def document_at_json(found: DocumentAt, query: str, analyzer: Analyzer) -> JsonObject:
     """Return a document opened at a passage; of a long text, only the part around it."""
     from rifflux.text.highlight import words_of_question
 
-    told = document_json(found.document)
+    record = document_json(found.document)
     hit = found.hit
-    text, (start, end) = told["text"], (0, 0) if hit.withheld else hit.span
+    text, (start, end) = record["text"], (0, 0) if hit.withheld else hit.span
     first = max(0, min(start - LONGEST_TEXT // 2, len(text) - LONGEST_TEXT))
     if query.strip():
         words = words_of_question(text[start:end], query, analyzer.of(hit.language))
@@ -112,7 +112,7 @@ def document_at_json(found: DocumentAt, query: str, analyzer: Analyzer) -> JsonO
         "length": len(text),
         "outline": nouns_json(found.outline),
     }
-    return {**told, "text": text[first : first + LONGEST_TEXT], "around": around}
+    return {**record, "text": text[first : first + LONGEST_TEXT], "around": around}
 
 
 def named_by(document: Document) -> list[str]:
@@ -124,13 +124,13 @@ def named_by(document: Document) -> list[str]:
 
 def work_json(found: WorkRecord) -> JsonObject:
     """Return a work, what it cites and what cites it."""
-    told = noun_json(found.work)
+    record = noun_json(found.work)
     return {
         "document": found.key,
         "namespace": found.namespace,
         "collection": found.collection,
-        "subjects": told.pop("tags"),
-        **told,
+        "subjects": record.pop("tags"),
+        **record,
         "withheld": found.withheld,
         "cites": _linked_json(found.cites),
         "cited_by": _linked_json(found.cited_by),
@@ -160,10 +160,10 @@ def found_messages_json(found: MessageResults, *, grouped: bool, explain: bool) 
 
 def _message_hit_json(found: MessageHit, *, explain: bool) -> JsonObject:
     hit = found.hit
-    told = noun_json(found)
-    del told["hit"]
+    record = noun_json(found)
+    del record["hit"]
     why = nouns_json(hit.why) if explain else None
-    return {**told, "score": hit.score, "relevance": hit.relevance, "chunk_id": hit.id, "why": why}
+    return {**record, "score": hit.score, "relevance": hit.relevance, "chunk_id": hit.id, "why": why}
 
 
 def version_json() -> JsonObject:

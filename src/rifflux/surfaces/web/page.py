@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 
 from rifflux import Filter, RiffluxError
-from rifflux.surfaces.http.auth import EXPIRED_CODE, Asked, admit, cookie_name, credentials_of
+from rifflux.surfaces.http.auth import EXPIRED_CODE, ServiceDependency, admit, cookie_name, credentials_of
 from rifflux.surfaces.http.cures import CURES
 from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.http.route import refuse_repeated
@@ -50,7 +50,7 @@ LAST = 1_000
 #: Query parameters that may be repeated.
 LISTS = ("collection", "kind", "folder", "path")
 #: Query parameters that start a search.
-_ASKING = frozenset({"q", "doc", "chunk"})
+_QUERY_KEYS = frozenset({"q", "doc", "chunk"})
 #: The query parameter that says that a token was refused.
 _REFUSED = "refused"
 
@@ -88,30 +88,30 @@ def _template() -> Any:
 
 
 @router.get("/", include_in_schema=False)
-async def page(request: Request, service: Asked) -> Response:
+async def page(request: Request, service: ServiceDependency) -> Response:
     """Return the page; if its address has a query, with the results as plain HTML."""
     given = request.query_params
     status = 200
     caller = None
-    told: JsonObject = {}
+    values: JsonObject = {}
     headers: dict[str, str] = {}
     try:
         refuse_repeated(request, LISTS)
         caller = await run_in_threadpool(admit, request, await credentials_of(request))
-        told = await run_in_threadpool(_answer, service, caller, given)
+        values = await run_in_threadpool(_answer, service, caller, given)
     except (Refused, RiffluxError) as error:
         if isinstance(error, Refused):
             refusal = error
         else:
             refusal = service.failed(error)
         # Visitors who are not signed in and search nothing get the sign-in page.
-        if refusal.status != 401 or not _ASKING.isdisjoint(given):
+        if refusal.status != 401 or not _QUERY_KEYS.isdisjoint(given):
             status = refusal.status
         headers = refusal.headers
-        told = {"problem": _refusal(service, request, refusal)}
+        values = {"problem": _refusal(service, request, refusal)}
     if _REFUSED in given:
-        told = {"problem": "That token is not valid, or not any more."}
-    shown = _template().render(
+        values = {"problem": "That token is not valid, or not any more."}
+    html = _template().render(
         root=f"{request.scope.get('root_path', '').rstrip('/')}/",
         signed=caller is not None,
         visit=service.visit is not None,
@@ -121,9 +121,9 @@ async def page(request: Request, service: Asked) -> Response:
         back=urlencode([each for each in given.multi_items() if each[0] != _REFUSED]),
         modules=sorted(each.name for each in ASSETS.iterdir() if each.name.endswith(".js")),
         **{"query": given.get("q", ""), "results": None, "document": None, "more": "", "notes": [], "problem": ""}
-        | told,
+        | values,
     )
-    return HTMLResponse(shown, status, {**headers, **HEADERS})
+    return HTMLResponse(html, status, {**headers, **HEADERS})
 
 
 def _refusal(service: Service, request: Request, error: Refused) -> str:
@@ -188,14 +188,14 @@ def _answer(service: Service, caller: Caller, given: Any) -> JsonObject:
 
 def _document(service: Service, caller: Caller, given: Any) -> JsonObject:
     index = service.of(caller)
-    told = document_at_json(
+    record = document_at_json(
         index.documents.at(given.get("chunk") or given["doc"]), given.get("q", ""), index.profile.analyzer
     )
-    around = told["around"]
-    text = told["text"]
+    around = record["around"]
+    text = record["text"]
     start, end = (place - around["text_span"][0] for place in around["span"])
     marks = [[start, end]] if end > start else []
-    return {"document": {**told, "parts": [*parts(text, marks, (0, len(text)))]}}
+    return {"document": {**record, "parts": [*parts(text, marks, (0, len(text)))]}}
 
 
 def _results(service: Service, caller: Caller, given: Any) -> JsonObject:
@@ -216,10 +216,10 @@ def _results(service: Service, caller: Caller, given: Any) -> JsonObject:
         offset = 0
     found = index.search(query, top_k=PAGE, offset=min(offset, LAST - PAGE), filter=limits)
     service.searched(caller, query, found.trace)
-    asked = [(name, value) for name, value in given.multi_items() if name != "offset"]
+    parameters = [(name, value) for name, value in given.multi_items() if name != "offset"]
     return {
         "results": [_result(each, query) for each in found_json(found, index.profile.analyzer)],
-        "more": urlencode([*asked, ("offset", offset + PAGE)]) if len(found) == PAGE else "",
+        "more": urlencode([*parameters, ("offset", offset + PAGE)]) if len(found) == PAGE else "",
         "notes": [with_cure(each, CURES) for each in (*found.trace.notes, *found.trace.degraded)],
     }
 
