@@ -126,9 +126,9 @@ def command(files: Path, db: Path, *more: str, cold: bool = False) -> list[str]:
 
 def environment(home: Path) -> dict[str, str]:
     """This process's environment without any setting of Rifflux in it."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RIFFLUX_")}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("RIFFLUX_")}
     source = str(Path(rifflux.__file__).parents[1])
-    return kept | {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "PYTHONPATH": source}
+    return inherited | {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "PYTHONPATH": source}
 
 
 @contextmanager

@@ -94,8 +94,10 @@ def opened(browser: Browser, url: str, **options: Any) -> Iterator[Opened]:
             tab.wrong.append(what)
 
     tab.page.on("pageerror", lambda error: note(f"error: {error}"))
-    tab.page.on("console", lambda told: note(told.text) if told.type in ("error", "warning") else None)
-    tab.page.on("request", lambda asked: None if asked.url.startswith((url, "blob:", "data:")) else note(asked.url))
+    tab.page.on("console", lambda message: note(message.text) if message.type in ("error", "warning") else None)
+    tab.page.on(
+        "request", lambda request: None if request.url.startswith((url, "blob:", "data:")) else note(request.url)
+    )
     yield tab
     context.close()
     assert not tab.wrong, json.dumps(tab.wrong, indent=1)

@@ -40,9 +40,11 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append({"path": self.path, **body})
         self.server.headers.append(dict(self.headers))
-        status, said = self.server.answer(body)
+        status, content = self.server.answer(body)
         payload = (
-            said if isinstance(said, bytes) else json.dumps({"choices": [{"message": {"content": said}}]}).encode()
+            content
+            if isinstance(content, bytes)
+            else json.dumps({"choices": [{"message": {"content": content}}]}).encode()
         )
         with suppress(ConnectionError):
             self.send_response(status)

@@ -27,8 +27,8 @@ def make_pdf(pages: Sequence[Sequence[str]], *, info: str = "", encrypted: bool 
         resources = "/Resources << /Font << /F1 3 0 R >> >> /MediaBox [0 0 612 792]"
         objects.append(f"<< /Type /Page /Parent 2 0 R {resources} /Contents {5 + 2 * i} 0 R >>")
         escaped = [line.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)") for line in lines]
-        shown = " ".join(f"({line}) Tj T*" for line in escaped)
-        stream = f"BT /F1 11 Tf 14 TL 72 720 Td {shown} ET"
+        operators = " ".join(f"({line}) Tj T*" for line in escaped)
+        stream = f"BT /F1 11 Tf 14 TL 72 720 Td {operators} ET"
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
     objects.append(f"<< {info} >>")
     trailer = f"/Info {len(objects)} 0 R"

@@ -62,9 +62,9 @@ def table(hits: Sequence[Hit]) -> Candidates:
     """The hits as candidates, with what their channels gave them."""
     found = Candidates.of_hits(hits)
     for channel in ("lexical", "semantic"):
-        told = [hit.because(channel) for hit in hits]
+        reasons = [hit.because(channel) for hit in hits]
         for part in ("rank", "score"):
-            values = [np.nan if why is None or getattr(why, part) is None else getattr(why, part) for why in told]
+            values = [np.nan if why is None or getattr(why, part) is None else getattr(why, part) for why in reasons]
             found = found.with_column(f"{channel}/{part}", np.array(values, np.float64))
     return found
 

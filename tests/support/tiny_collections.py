@@ -39,11 +39,11 @@ def write_tiny_collections(folder: Path) -> Path:
         _write_collection(folder / name, name)
     for manual in ("rust-book/src", "obsidian-help/en"):
         _write_manual(folder / "docs" / manual)
-    asked = [
+    questions = [
         {"id": str(number), "kind": "fact", "question": f"What {verb} {object}?", "gold": [subject], "file": ".md"}
         for number, (subject, verb, object) in enumerate(FACTS)
     ]
-    _write_lines(folder / "questions.jsonl", asked)
+    _write_lines(folder / "questions.jsonl", questions)
     claim = {
         "source": "The queue holds 500 jobs.",
         "true": ["The queue holds 500 jobs."],

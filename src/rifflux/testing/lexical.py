@@ -149,10 +149,10 @@ class LexicalContract(NeedsStore):
     def test_document_frequencies_count_each_chunk_once_and_forget_what_is_removed(self, store: Store) -> None:
         store.catalog.put("c", change("a", "red red blue", "red", first_id=1))
         store.catalog.put("c", change("b", "blue", first_id=3))
-        wanted = ["red", "blue", "green", 'quo"te']
-        assert dict(store.lexical.document_frequencies(wanted)) == {"red": 2, "blue": 2}
+        terms = ["red", "blue", "green", 'quo"te']
+        assert dict(store.lexical.document_frequencies(terms)) == {"red": 2, "blue": 2}
         store.catalog.remove("c", ["b"])
-        assert dict(store.lexical.document_frequencies(wanted)) == {"red": 2, "blue": 1}
+        assert dict(store.lexical.document_frequencies(terms)) == {"red": 2, "blue": 1}
         assert dict(store.lexical.document_frequencies([])) == {}
 
     def test_the_vocabulary_is_listed_by_beginning_and_length(self, store: Store) -> None:

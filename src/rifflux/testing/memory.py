@@ -420,21 +420,21 @@ class MemoryCatalog(Catalog):
         for each in documents:
             place = (each.namespace, each.change.document.key)
             former = owned.documents.get(place)
-            held = {one.chunk.id: one.hash for one in former.change.chunks} if former else {}
-            wanted = {one.chunk.id: one.hash for one in each.change.chunks}
+            stored_hashes = {one.chunk.id: one.hash for one in former.change.chunks} if former else {}
+            new_hashes = {one.chunk.id: one.hash for one in each.change.chunks}
             number = former.number if former else self.view.world.next()
-            for id, hash in wanted.items():
-                if id not in held:
+            for id, hash in new_hashes.items():
+                if id not in stored_hashes:
                     self._take_over(owned, id, hash)
-            for id, hash in held.items():
-                if wanted.get(id) != hash:
+            for id, hash in stored_hashes.items():
+                if new_hashes.get(id) != hash:
                     owned.drop_vectors(id)
             owned.documents[place] = _Row(number, self.view.owners[0], each.namespace, each.change, each.file)
 
     def _take_over(self, owned: _Owned, id: int, hash: int) -> None:
         """Give a new chunk the vectors that the owner has of the same text."""
         for known in owned.vectors.values():
-            vector = next((vector for held, vector in known.values() if held == hash), None)
+            vector = next((vector for stored_hash, vector in known.values() if stored_hash == hash), None)
             if vector is not None:
                 known[id] = (hash, vector)
 
@@ -448,8 +448,8 @@ class MemoryCatalog(Catalog):
         owned.files[file] = state
         if keep is None:
             return 0
-        gone = [place for place, row in owned.documents.items() if row.file == file and place[1] not in keep]
-        return sum(owned.drop(place) for place in gone)
+        removed = [place for place, row in owned.documents.items() if row.file == file and place[1] not in keep]
+        return sum(owned.drop(place) for place in removed)
 
     def remove_files(self, root: str, paths: Sequence[str]) -> int:
         owned = self.view.mine()
@@ -515,10 +515,10 @@ class MemoryCatalog(Catalog):
         return {place: document.text for place, document in self.documents_at([*places]).items()}
 
     def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
-        wanted = words.casefold()
+        folded = words.casefold()
         rows = sorted(self.view.rows(), key=lambda row: (row.change.path, *row.place))
         found = [
-            row for row in rows if any(wanted in text.casefold() for text in (row.change.path, row.document.title))
+            row for row in rows if any(folded in text.casefold() for text in (row.change.path, row.document.title))
         ]
         return [(self.view.named(row), row.document.key, row.change.path) for row in found[:limit]]
 
@@ -560,8 +560,8 @@ class MemoryCatalog(Catalog):
     def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
         found = {}
         for owned in self.view.owned:
-            for (held, path), state in sorted(owned.files.items()):
-                if held == root and (not below or path == below or path.startswith(f"{below}/")):
+            for (file_root, path), state in sorted(owned.files.items()):
+                if file_root == root and (not below or path == below or path.startswith(f"{below}/")):
                     found[path] = state
         return found
 
@@ -735,14 +735,14 @@ def _glob(pattern: str) -> str:
 
 def _has(document: Document, name: str, value: object) -> bool:
     """Return whether a document has any of some values in a field of its metadata."""
-    wanted = [*value] if isinstance(value, list | tuple | set | frozenset) else [value]
-    if name in CREDITS and all(isinstance(each, str) for each in wanted):
-        return any(role == name and known in wanted for role, _, known in credits_of(document.metadata))
-    held = document.metadata.get(name)
-    items = held if isinstance(held, list) else [held]
+    alternatives = [*value] if isinstance(value, list | tuple | set | frozenset) else [value]
+    if name in CREDITS and all(isinstance(each, str) for each in alternatives):
+        return any(role == name and known in alternatives for role, _, known in credits_of(document.metadata))
+    stored = document.metadata.get(name)
+    items = stored if isinstance(stored, list) else [stored]
     if name.lower() in TAGS:
-        return any(item == each or str(item).startswith(f"{each}/") for item in items for each in wanted)
-    return any(item in wanted for item in items if item is not None)
+        return any(item == each or str(item).startswith(f"{each}/") for item in items for each in alternatives)
+    return any(item in alternatives for item in items if item is not None)
 
 
 def _within(value: object, bound: Bound) -> bool:

@@ -145,8 +145,8 @@ def _texts(own: str) -> tuple[str, ...]:
 
 def everything(store: Store, ids: Sequence[int]) -> dict[str, Any]:
     """Return the results of each reading method of a view for these chunk ids and for keys that everyone has."""
-    asked = np.array(ids, np.int64)
-    return {name: read(store, asked) for name, read in _READ.items()}
+    chunk_ids = np.array(ids, np.int64)
+    return {name: read(store, chunk_ids) for name, read in _READ.items()}
 
 
 def filled(store: Store, first_id: int, own: str = "", times: int = 3) -> list[int]:

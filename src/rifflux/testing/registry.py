@@ -230,9 +230,9 @@ class LogContract(NeedsOpened):
     def test_who_is_erased_goes_by_a_number(self, opened: Store) -> None:
         self.decided(opened.registry)
         erased = opened.registry.erase("bob", LogEntry("root", "user.delete", moment(11.0), owner="bob"))
-        told, *before = opened.registry.log()
-        alias = f"deleted user {told.id}"
-        assert (told.action, told.owner, erased.log) == ("user.delete", alias, 5)
+        entry, *before = opened.registry.log()
+        alias = f"deleted user {entry.id}"
+        assert (entry.action, entry.owner, erased.log) == ("user.delete", alias, 5)
         assert all("bob" not in (each.user, each.owner, each.who) for each in before)
         assert [
             (each.user, each.owner, each.target, each.who) for each in before if each.action.startswith("coll")
@@ -242,8 +242,8 @@ class LogContract(NeedsOpened):
     def test_one_who_erases_themselves_is_named_no_more(self, opened: Store) -> None:
         opened.registry.put_token(Token("1", "root", "admin"), b"")
         opened.registry.erase("root", LogEntry("root", "user.delete", moment(1.0), owner="root"))
-        (told,) = opened.registry.log()
-        assert (told.user, told.owner) == (f"deleted user {told.id}",) * 2
+        (entry,) = opened.registry.log()
+        assert (entry.user, entry.owner) == (f"deleted user {entry.id}",) * 2
 
     def test_entries_are_stored_for_a_time(self, opened: Store) -> None:
         year = 365 * 86_400.0

@@ -45,10 +45,10 @@ class StoreContract(CatalogContract, LexicalContract, SemanticContract, Registry
 
         def put(body: str, embedded: str) -> None:
             plain = change("a", "text", first_id=1).chunks[0]
-            said = replace(
+            chunk = replace(
                 plain, body=body, embedded=embedded, hash=number_of(embedded), words=number_of("words", body)
             )
-            store.catalog.put("c", DocumentChange(Document("a", "text"), "a", (said,)))
+            store.catalog.put("c", DocumentChange(Document("a", "text"), "a", (chunk,)))
 
         put("red", "ann says")
         assert [chunk.embedded for batch in store.semantic.pending(5) for chunk in batch] == ["ann says"]

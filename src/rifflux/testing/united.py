@@ -50,10 +50,10 @@ class UnitedContract(NeedsOpened):
         for number, key in enumerate(("a", "b", "2", "3", "4"), 4):
             one.catalog.put("second", change(key, *_texts("shared"), title="cache", first_id=_OTHERS + 100 * number))
         both = opened.united(["ann", ""])
-        for asked in ("cache rivers", "mine", "text shared banks"):
-            found, expected = (view.lexical.match(words(asked), 50, WEIGHTS) for view in (both, one))
+        for query in ("cache rivers", "mine", "text shared banks"):
+            found, expected = (view.lexical.match(words(query), 50, WEIGHTS) for view in (both, one))
             assert sorted(found.scores.tolist()) == sorted(expected.scores.tolist())
-            assert both.lexical.bm25_of(words(asked), found.ids, WEIGHTS).tolist() == found.scores.tolist()
+            assert both.lexical.bm25_of(words(query), found.ids, WEIGHTS).tolist() == found.scores.tolist()
         assert both.lexical.document_frequencies(["cach", "mine", "none"]) == {"cach": 24, "mine": 3}
 
     def test_the_vocabulary_is_that_of_its_owners_alone_whatever_is_built(self, opened: Store) -> None:

@@ -96,7 +96,7 @@ class SqliteCatalog(Catalog):
             if keep is None:
                 return 0
             kept = set(keep)
-            held = connection.execute(sql.HELD_BY_FILE, file).fetchall()
+            held = connection.execute(sql.DOCUMENTS_OF_FILE, file).fetchall()
             gone = [{"owner": owner, "namespace": namespace, "key": key} for namespace, key in held if key not in kept]
             connection.executemany(sql.DROP_DOCUMENT, gone)
             return len(gone)
@@ -104,7 +104,7 @@ class SqliteCatalog(Catalog):
     def remove_files(self, root: str, paths: Sequence[str]) -> int:
         with self.view.writing() as (connection, owner):
             files = [{"owner": owner, "root": root, "path": path} for path in paths]
-            held = sum(len(connection.execute(sql.HELD_BY_FILE, file).fetchall()) for file in files)
+            held = sum(len(connection.execute(sql.DOCUMENTS_OF_FILE, file).fetchall()) for file in files)
             connection.executemany(sql.DROP_FILE, files)
             return held
 

@@ -122,7 +122,7 @@ def _make_way(connection: apsw.Connection, id: int, row: _Row, chunks: Sequence[
     connection.execute(sql.DROP_LINKS, (id,))
     for table in ("identifier", "tag", "part", "credit"):
         connection.execute(f"delete from {table} where document = ?", (id,))
-    rows: list[Any] = connection.execute(sql.CHUNKS_HELD, (id,)).fetchall()
+    rows: list[Any] = connection.execute(sql.STORED_CHUNKS, (id,)).fetchall()
     wanted = {each.chunk.id for each in chunks}
     connection.executemany(sql.DROP_CHUNK, [(chunk,) for uid, chunk, *_ in rows if uid not in wanted])
     return {uid: (chunk, hash, words) for uid, chunk, hash, words in rows}

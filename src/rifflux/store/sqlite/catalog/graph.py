@@ -16,14 +16,14 @@ limit :most"""
 # A link's key is an identifier of its target, or a key of its own owner's namespace. The cross joins fix the order:
 # from the few given chunks to the links, never through a whole table. The plus prevents a scan of an owner's or a
 # namespace's rows.
-_ASKED = """
+_PLACES = """
 with asked as (
     select chunk.uid, chunk.owner, document.id, document.namespace, document.key
     from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner
         join document on document.id = chunk.document
 )"""
 
-LINKED_FROM = f"""{_ASKED}
+LINKED_FROM = f"""{_PLACES}
 select asked.uid, first.uid, link.kind, max(link.confidence)
 from asked cross join link on link.document = asked.id
     cross join identifier on identifier.scheme || ':' || identifier.value = +link.key
@@ -38,7 +38,7 @@ from asked cross join link on link.document = asked.id
 where target.id <> asked.id group by 1, 2, 3
 order by 1, 2, 3"""
 
-LINKED_TO = f"""{_ASKED}
+LINKED_TO = f"""{_PLACES}
 select asked.uid, first.uid, link.kind, max(link.confidence)
 from asked cross join identifier on identifier.document = asked.id
     cross join link on link.key = identifier.scheme || ':' || identifier.value
@@ -53,7 +53,7 @@ from asked cross join link on link.key = asked.key
 where source.id <> asked.id group by 1, 2, 3
 order by 1, 2, 3"""
 
-CITATIONS = f"""{_ASKED}
+CITATIONS = f"""{_PLACES}
 select uid, count(distinct source) from (
     select asked.uid as uid, link.document as source
     from asked cross join identifier on identifier.document = asked.id

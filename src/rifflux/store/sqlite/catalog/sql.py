@@ -171,7 +171,7 @@ PUT_LINK = "insert or replace into link values (?, ?, ?, ?)"
 
 DROP_LINKS = "delete from link where document = ?"
 
-CHUNKS_HELD = "select uid, id, hash, coalesce(words, hash) from chunk where document = ?"
+STORED_CHUNKS = "select uid, id, hash, coalesce(words, hash) from chunk where document = ?"
 
 PUT_CHUNK = """
 insert into chunk
@@ -215,7 +215,7 @@ returning id"""
 
 FILE_ID = "select id from file where owner = :owner and root = :root and path = :path"
 
-HELD_BY_FILE = """
+DOCUMENTS_OF_FILE = """
 select document.namespace, document.key
 from document join file on file.id = document.file
 where file.owner = :owner and file.root = :root and file.path = :path"""

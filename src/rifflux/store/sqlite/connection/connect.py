@@ -331,9 +331,9 @@ def _migrate(connection: apsw.Connection, version: int, path: Path | None) -> No
         try:
             MIGRATIONS[each](connection)
         except Exception as error:
-            kept = f"; a copy is {copy}" if copy else ""
+            hint = f"; a copy is {copy}" if copy else ""
             raise UnusableIndex(
-                f"{path} could not be brought from schema {each} to {each + 1} ({error}), and was left as it was{kept}",
+                f"{path} could not be brought from schema {each} to {each + 1} ({error}), and was left as it was{hint}",
                 cure=Cure.CHECK,
             ) from error
 

@@ -129,7 +129,7 @@ class BackgroundBuilder:
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._connection: apsw.Connection | None = None
-        self._due: float | None = None
+        self._build_at: float | None = None
         self._latest = 0.0
         self._required = self._closing = False
         self.trouble: str | None = None
@@ -140,7 +140,7 @@ class BackgroundBuilder:
 
     def suggest(self) -> None:
         """Schedule building the file, for the benefit of a search."""
-        if self._due is None and not self.trouble:
+        if self._build_at is None and not self.trouble:
             self._plan(READER_PAUSE, required=False)
 
     def _plan(self, pause: float, *, required: bool) -> None:
@@ -148,9 +148,9 @@ class BackgroundBuilder:
             if self._closing:
                 return
             now = time.monotonic()
-            if self._due is None:
+            if self._build_at is None:
                 self._latest = now + LONGEST_WAIT
-            self._due = min(now + pause, self._latest)
+            self._build_at = min(now + pause, self._latest)
             self._required = self._required or required
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="rifflux-builder", daemon=True)
@@ -168,7 +168,7 @@ class BackgroundBuilder:
             thread.join()
 
     def _work(self) -> None:
-        while self._begun():
+        while self._is_due():
             try:
                 done = self.once()
                 self.trouble = None
@@ -178,19 +178,19 @@ class BackgroundBuilder:
                 self.trouble = str(error)
             with self._changed:
                 if not done and not self._closing:
-                    self._due = time.monotonic() + PAUSE
-                elif self._due is None:
+                    self._build_at = time.monotonic() + PAUSE
+                elif self._build_at is None:
                     self._required = False
 
-    def _begun(self) -> bool:
+    def _is_due(self) -> bool:
         """Wait until work is due; end the thread and return False if there is none."""
         with self._changed:
-            while self._due is not None and not self._closing and (left := self._due - time.monotonic()) > 0:
+            while self._build_at is not None and not self._closing and (left := self._build_at - time.monotonic()) > 0:
                 self._changed.wait(left)
-            if self._due is None or (self._closing and not self._required):
+            if self._build_at is None or (self._closing and not self._required):
                 self._thread = None
                 return False
-            self._due = None
+            self._build_at = None
             return True
 
     def once(self, task: Task | None = None) -> bool:

@@ -57,18 +57,18 @@ def exchange(path: Path, new: Path, reason: str) -> Path | None:
 
     `reason` is part of the preserved file's name. Requires `alone`.
     """
-    kept = None
+    former = None
     if path.exists():
-        kept = _unused(path.with_name(f"{path.name}.{reason}-{time.strftime('%Y%m%d-%H%M%S')}"))
-        _keep(path, kept)
+        former = _unused(path.with_name(f"{path.name}.{reason}-{time.strftime('%Y%m%d-%H%M%S')}"))
+        _keep(path, former)
         log = path.with_name(f"{path.name}-wal")
         if log.exists():
-            _keep(log, kept.with_name(f"{kept.name}-wal"))
+            _keep(log, former.with_name(f"{former.name}-wal"))
     _sync(new)
     new.replace(path.with_name(path.name + WHOLE))
     _sync(path.parent)
     finish_exchange(path)
-    return kept
+    return former
 
 
 def finish_exchange(path: Path) -> None:

@@ -155,7 +155,7 @@ class OwnerView:
             engine.touched.clear()
             try:
                 connection.execute("begin immediate")
-                begun = time.monotonic()
+                started_at = time.monotonic()
                 yield connection, self._entered(connection, content)
                 if engine.touched:
                     connection.execute(INDEX_CHANGED)
@@ -167,7 +167,7 @@ class OwnerView:
                     raise_ours(engine.location, error)
                 raise
             engine.follow()
-        if time.monotonic() - begun > LONG:
+        if time.monotonic() - started_at > LONG:
             time.sleep(ASIDE)
 
     def _entered(self, connection: apsw.Connection, content: bool) -> int:

@@ -98,14 +98,14 @@ def damaged_pages(connection: apsw.Connection) -> frozenset[int]:
 @contextmanager
 def _one_state(connection: apsw.Connection) -> Iterator[None]:
     """Prevent the log from being moved into the file while this is read without the engine."""
-    begun = not connection.in_transaction
-    if begun:
+    owns_transaction = not connection.in_transaction
+    if owns_transaction:
         connection.execute("begin")
     try:
         connection.execute("select count(*) from sqlite_master").fetchall()
         yield
     finally:
-        if begun:
+        if owns_transaction:
             connection.execute("rollback")
 
 

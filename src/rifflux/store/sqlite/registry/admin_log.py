@@ -10,8 +10,8 @@ from rifflux.store.registry import LogEntry
 from rifflux.text.dates import timestamp
 
 #: How long an entry is retained, and how many per acting user: nobody can displace others' entries.
-KEPT_SECONDS = 2 * 365 * 86_400.0
-KEPT_EACH = 10_000
+RETENTION_SECONDS = 2 * 365 * 86_400.0
+MOST_PER_USER = 10_000
 
 _APPEND = """
 insert into admin_log (done_at, user, action, target, owner, who, detail)
@@ -28,4 +28,4 @@ def append(connection: apsw.Connection, entry: LogEntry | None) -> None:
     if entry:
         done_at = timestamp(entry.done_at) or 0.0
         connection.execute(_APPEND, asdict(entry) | {"done_at": done_at})
-        connection.execute(_TRIM, {"oldest": done_at - KEPT_SECONDS, "user": entry.user, "each": KEPT_EACH})
+        connection.execute(_TRIM, {"oldest": done_at - RETENTION_SECONDS, "user": entry.user, "each": MOST_PER_USER})

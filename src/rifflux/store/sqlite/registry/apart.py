@@ -20,7 +20,7 @@ from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.registry.registry import SqliteRegistry, SqliteSharing
 
 #: The setting of a state that records that its initial tokens were copied.
-_BEGUN = "state"
+_STATE_KEY = "state"
 _HOLDS_DOCUMENTS = "select exists (select 1 from document)"
 
 
@@ -35,16 +35,16 @@ class ApartRegistry(SqliteRegistry):
 
         This allows an index that is handed on to include its first tokens.
         """
-        if self.read_only or SqliteRegistry.setting(self, _BEGUN):
+        if self.read_only or SqliteRegistry.setting(self, _STATE_KEY):
             return
         with self.view.writing(content=False):
-            if SqliteRegistry.setting(self, _BEGUN):  # another process was faster
+            if SqliteRegistry.setting(self, _STATE_KEY):  # another process was faster
                 return
             for token in self.index.tokens():
                 found = self.index.token(token.id)
                 if found and token.revoked_at is None:
                     self.put_token(*found)
-            SqliteRegistry.set(self, _BEGUN, "begun", content=False)
+            SqliteRegistry.set(self, _STATE_KEY, "begun", content=False)
 
     @property
     def sharing(self) -> Sharing:
