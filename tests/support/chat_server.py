@@ -41,11 +41,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.asked.append({"path": self.path, **body})
         self.server.headers.append(dict(self.headers))
         status, content = self.server.answer(body)
-        payload = (
-            content
-            if isinstance(content, bytes)
-            else json.dumps({"choices": [{"message": {"content": content}}]}).encode()
-        )
+        if isinstance(content, bytes):
+            payload = content
+        else:
+            payload = json.dumps({"choices": [{"message": {"content": content}}]}).encode()
         with suppress(ConnectionError):
             self.send_response(status)
             self.send_header("Content-Length", str(len(payload)))
