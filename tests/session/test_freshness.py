@@ -81,7 +81,7 @@ def test_a_search_looks_again_only_after_a_while_and_never_waits(
     assert freshness(synced).changed_files == 0
     edit(folder)
     assert freshness(synced).changed_files == 0, "it looked again at once"
-    monkeypatch.setattr(synced._view.sampler, "_due", 0.0)
+    monkeypatch.setattr(synced._view.sampler, "_next_at", 0.0)
     answered = threading.Event()
     real = module.look
 

@@ -19,7 +19,7 @@ NUMBERING = "the next free number"
 BY_CHANCE = "rows that are looked at by chance, of which only the owner's are told"
 WITHOUT = {
     **dict.fromkeys(("_MATCHING", "_NAMED", "HOLDING_ALL"), BY_TERM),
-    **dict.fromkeys(("CHUNKS_HELD", "MOVE_CHUNK", "DROP_CHUNK", "DROP_STALE_VECTOR", "DROP_LINKS"), BY_NUMBER),
+    **dict.fromkeys(("STORED_CHUNKS", "MOVE_CHUNK", "DROP_CHUNK", "DROP_STALE_VECTOR", "DROP_LINKS"), BY_NUMBER),
     **dict.fromkeys(("PUT_LINK", "PUT_TEXT", "SET_DOCUMENT", "PUT_IDENTIFIER", "PUT_TAG", "PUT_PART"), BY_NUMBER),
     **dict.fromkeys(("LAST_CHUNK", "LAST_DOCUMENT"), NUMBERING),
     "SOME_FILES": BY_CHANCE,

@@ -491,7 +491,7 @@ def test_what_is_asked_often_is_read_once_in_a_block_until_something_changed(pat
 
 
 def test_nobody_pushes_what_others_did_out_of_the_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admin_log, "KEPT_EACH", 2)
+    monkeypatch.setattr(admin_log, "MOST_PER_USER", 2)
     with closing(SqliteStore.open(str(path))) as store:
         for number, user in enumerate(["root", *["ann"] * 5]):
             store.registry.put_token(
