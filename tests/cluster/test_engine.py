@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import ssl
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -198,6 +201,37 @@ def test_a_refusal_names_its_cure_and_no_secret(
     for text in (str(refused.value), caplog.text):
         assert "hunter2" not in text
         assert "YW5u" not in text
+
+
+def test_a_certificate_is_checked_and_its_authority_can_be_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("opensearchpy")
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    )
+    subprocess.run(
+        [*command.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True, timeout=180
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            place = f"localhost:{server.server_port}/status-401"
+            with pytest.raises(UnusableIndex, match="certificate"):
+                rifflux.open(f"opensearch+https://{place}")
+            monkeypatch.setenv("RIFFLUX_OPENSEARCH_CA", str(certificate))
+            with pytest.raises(UnusableIndex, match="RIFFLUX_OPENSEARCH_PASSWORD"):
+                rifflux.open(f"opensearch+https://{place}")
+            with pytest.raises(UnusableIndex, match="certificate"):
+                rifflux.open(f"opensearch+https://127.0.0.1:{server.server_port}/status-401")
+        finally:
+            server.shutdown()
 
 
 def test_the_command_line_works_on_a_cluster(location: Callable[[], str], run: CommandLine) -> None:
