@@ -1,9 +1,9 @@
-"""Cut a passage into blocks: what a reader would copy as an answer, with what it belongs to.
+"""Cut a passage into blocks: what a reader would copy as an answer, with its context.
 
-A block is a paragraph, a definition with its term, an item, a list with its introduction, code with the line that leads
-to it, a row of a table with its header, or a short section as a whole. Blocks overlap; whoever ranks them chooses.
-Text from web pages and PDF has no marks left, so what a line is must be read from its form: a single line that ends
-like no sentence, before a text, is a term (or a heading).
+A block is a paragraph, a definition with its term, an item, a list with its introduction, code with the line before it,
+a table row with its header, or a short section as a whole. Blocks overlap, and ranking chooses between them. Text from
+web pages and PDF has no markup left, so lines are classified by their form: a single line that does not end like a
+sentence and precedes text is a term or a heading.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rifflux.text.sentences import fence_open_at_start, flowing, pieces
 from rifflux.text.turns import TurnLead, turns
 from rifflux.types import Span
 
-#: What a unit is.
+#: The kinds of units.
 HEADING = "heading"
 TERM = "term"
 PROSE = "prose"
@@ -28,38 +28,38 @@ CODE = "code"
 ROW = "row"
 TURN = "turn"
 REMARK = "remark"
-#: Characters of a block of several units, and of a paragraph that is quoted whole.
+#: The maximum characters of a block of several units, and of a paragraph that is quoted whole.
 LONGEST = 900
 LONGEST_PARAGRAPH = 600
-#: Characters of a run of sentences of a longer paragraph.
+#: The maximum characters of a run of sentences in a longer paragraph.
 RUN = 400
-#: By so much a paragraph of an item may be indented; by more, it is code.
+#: A paragraph of an item may be indented by this much; beyond that it is code.
 OF_ITEM = 4
-#: Paragraphs between two numbered items of one list.
+#: The maximum number of paragraphs between two numbered items of one list.
 BETWEEN = 2
-#: Characters up to which a block is quoted with what stands around it.
+#: The maximum characters of a block that is quoted with its surroundings.
 GROWN = 400
 
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)\s*([\w+-]*)")
 _HASHES = re.compile(r"\s{0,3}#{1,6}\s+\S")
-#: What stands below a heading; reStructuredText has other characters than Markdown.
+#: An underline that makes the line above it a heading, in Markdown or reStructuredText.
 _UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,}|([+~^\"'`#*.:_])\1+)\s*\Z")
 _BULLET = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+(?=\S)")
 _ENDS = re.compile(r"[.!?:;,…。！？][\"'”’»)\]*_`]*\s*\Z")
 _LEADS = re.compile(r"[:：][\"'”’»)\]*_`]*\s*\Z")
 #: A key with its value on one line.
 _VALUED = re.compile(r"\s*[^\W\d][^:：]*[:：]\s+\S")
-#: What leads to a block of code in reStructuredText, and what parts the name of a directive from its argument.
+#: What introduces code in reStructuredText, and follows the name of a directive.
 _DOUBLE_COLON = re.compile(r"\s*::(?=\s|\Z)")
 _ASKS = re.compile(r"[?？][\"'”’»)\]*_`]*\s*\Z")
 _PROMPT = re.compile(r"\s*(?:\$|%|>>>|C:\\>)\s+\S")
 _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
-#: Lines that say nothing: rules, comments and tags alone, definitions of links, directives, pictures.
+#: Lines without content: rules, bare comments and tags, link definitions, directives, images.
 _SILENT = re.compile(
     r"\s*(?:(?:[-=_*]\s*){3,}|([+~^\"'`#.:])\1{2,}|(?:<!--.*?-->|</?[a-zA-Z][^<>]*>|\s)+"
     r"|\[[^\[\]]+\]:\s*\S+.*|\{\{.*\}\}|\{%.*%\}|:::.*|!\[[^\[\]]*\]\S*|\[![\w-]+\].*)?\s*"
 )
-#: What a file says of itself before its text begins.
+#: The metadata at the beginning of a file.
 _FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n|\n)+?---[ \t]*(?:\n|\Z)")
 _NUMBERED = re.compile(r"\s*\d{1,3}[.)]\s")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -83,7 +83,7 @@ _PAGE_LINK = re.compile(r"\[\[(?:[^\[\]|]+\|)?([^\[\]|]+)\]\]")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A paragraph, an item, a term, a row or a piece of code: its place in the text."""
+    """A paragraph, an item, a term, a row or a piece of code, as a span of the text."""
 
     kind: str
     span: Span
@@ -91,9 +91,9 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class AnswerBlock:
-    """Units that read as one. `span` is their place in the text, `text` what is quoted, as Markdown.
+    """Units that belong together: their `span` in the passage, and the `text` to quote, in Markdown.
 
-    The text may begin with what stands further up, such as a term or the header of a table.
+    The text may begin with a unit from further up, such as a term or the header of a table.
     """
 
     kind: str
@@ -105,9 +105,9 @@ class AnswerBlock:
 def blocks(
     text: str, headings: Collection[str] = (), *, code: bool = False, lead: TurnLead | None = None
 ) -> list[AnswerBlock]:
-    """Return the blocks of a passage in their order; of `code`, the whole. A line that is one of `headings` is none.
+    """Return the blocks of a passage in order, without `headings`; `code` is one block.
 
-    `lead` is how the turns of a conversation begin.
+    `lead` describes how the turns of a conversation begin.
     """
     if code:
         body = text.strip("\n")
@@ -129,9 +129,9 @@ def grown(
     lead: TurnLead | None = None,
     longest: int = GROWN,
 ) -> AnswerBlock:
-    """Return a block with what follows it in its section, then with what stands before it, as far as that is short.
+    """Return a block with what follows it in its section, then with what precedes it, within `longest` characters.
 
-    What a sentence asks for often stands in the next one: the value, the command, the exception.
+    The value, the command or the exception often stands in the next sentence.
     """
     for is_heading, group in groupby(units(text, headings, lead), lambda unit: unit.kind == HEADING):
         own = list(group)
@@ -162,7 +162,7 @@ def _grown(text: str, block: AnswerBlock, own: Sequence[Unit], first: int, last:
     while end > last and own[end].kind != CODE and _LEADS.search(_of(text, own[end])):
         end -= 1
     while end + 1 < len(own) and _is_question(text, own[end]) and own[end + 1].kind == TURN:
-        end += 1  # what answers it belongs to it, however long it is
+        end += 1  # A question is quoted with its answer, whatever the length.
     while start and not before and TERM not in (own[start - 1].kind, own[start].kind):
         if len(_rendered(text, own[start - 1 : end + 1])) > longest:
             break
@@ -178,7 +178,7 @@ def _contains(outer: Span, inner: Span) -> bool:
 
 
 def _section(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
-    """Give the blocks of a section."""
+    """Yield the blocks of a section."""
     if any(unit.kind == TURN for unit in own):
         yield from _turns(text, own)
         return
@@ -217,7 +217,7 @@ def _section(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
 
 
 def _turns(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
-    """Give each turn, each with those beside it, and each that asks with those that follow up to the next question."""
+    """Yield each turn alone, and with those that follow it up to the next question."""
     asks = [_is_question(text, unit) for unit in own]
     for place, unit in enumerate(own):
         yield _block(unit.kind, text, [unit])
@@ -235,12 +235,12 @@ def _turns(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
 
 
 def _is_question(text: str, unit: Unit) -> bool:
-    """Return True for a turn that asks."""
+    """Return True for a turn that ends with a question."""
     return unit.kind == TURN and bool(_ASKS.search(_of(text, unit)))
 
 
 def _definition(text: str, term: Sequence[Unit], rest: Sequence[Unit]) -> Iterator[AnswerBlock]:
-    """Give a term with its description: all of it if it is short, else as far as that goes, but one unit at least."""
+    """Yield a term with its description, cut at the limit but with at least one unit."""
     last = 1
     while (
         last < len(rest)
@@ -257,9 +257,9 @@ def _definition(text: str, term: Sequence[Unit], rest: Sequence[Unit]) -> Iterat
 
 
 def _behind_list(text: str, own: Sequence[Unit], place: int) -> int:
-    """Return the place behind a list: what is indented below an item, or stands between numbered ones, is part of it.
+    """Return the place after a list, including what is indented below an item or stands between numbered ones.
 
-    Steps of a procedure have commands and remarks between them.
+    The steps of a procedure have commands and remarks between them.
     """
     column = _column(text, own[place])
     is_numbered = bool(_NUMBERED.match(_of(text, own[place])))
@@ -280,13 +280,13 @@ def _behind_list(text: str, own: Sequence[Unit], place: int) -> int:
 
 
 def _column(text: str, unit: Unit) -> int:
-    """Return how far a unit is indented."""
+    """Return the indentation of a unit."""
     start = unit.span[0]
     return start - text.rfind("\n", 0, start) - 1 + _indent(_of(text, unit))
 
 
 def _list(text: str, own: Sequence[Unit], place: int, last: int) -> Iterator[AnswerBlock]:
-    """Give a list with its introduction, as far as it is short."""
+    """Yield a list with its introduction, cut at the limit."""
     first = place
     if place and own[place - 1].kind in (PROSE, TERM):
         first = place - 1
@@ -297,7 +297,7 @@ def _list(text: str, own: Sequence[Unit], place: int, last: int) -> Iterator[Ans
 
 
 def _table(text: str, own: Sequence[Unit], place: int) -> Iterator[AnswerBlock]:
-    """Give the row of a table with its header; at the header, the whole table if it is short."""
+    """Yield a table row with the header; at the header, the whole table if it is short."""
     first = place
     while first and own[first - 1].kind == ROW:
         first -= 1
@@ -317,7 +317,7 @@ def _table(text: str, own: Sequence[Unit], place: int) -> Iterator[AnswerBlock]:
 
 
 def _paragraph(text: str, term: Sequence[Unit], unit: Unit) -> Iterator[AnswerBlock]:
-    """Give a unit alone, or the runs of sentences of a long paragraph; with the term that it describes."""
+    """Yield a unit, or runs of sentences of a long paragraph, each with the term that it describes."""
     start, end = unit.span
     above = f"{_rendered(text, term[-1:])}\n\n" if term and unit.kind != ITEM else ""
     if unit.kind != PROSE or end - start <= LONGEST_PARAGRAPH:
@@ -348,7 +348,7 @@ def _of(text: str, unit: Unit) -> str:
 
 
 def _rendered(text: str, own: Sequence[Unit]) -> str:
-    """Return units as they are quoted: prose on one line, code between fences, rows and items below each other."""
+    """Return units as quoted: prose on one line, code between fences, rows and items on lines of their own."""
     parts: list[str] = []
     for before, unit in pairwise((None, *own)):
         assert unit
@@ -371,7 +371,7 @@ def _rendered(text: str, own: Sequence[Unit]) -> str:
 
 
 def _clean(text: str) -> str:
-    """Return prose without links, pictures and what only builds a page."""
+    """Return prose without links, images and page markup."""
     text = _IMAGE.sub("", text)
     text = _PAGE_LINK.sub(r"\1", text)
     text = _ROLE.sub(r"\1\2", text)
@@ -383,9 +383,9 @@ def _clean(text: str) -> str:
 
 
 def units(text: str, headings: Collection[str] = (), lead: TurnLead | None = None) -> list[Unit]:
-    """Return the units of a text in their order; a line that is one of `headings` is a heading.
+    """Return the units of a text in order; a line that equals one of `headings` is a heading.
 
-    `lead` is how the turns of a conversation begin.
+    `lead` describes how the turns of a conversation begin.
     """
     if lead and (spans := turns(text, lead)):
         return [*units(text[: spans[0][0]], headings), *(Unit(TURN, span) for span in spans)]
@@ -465,13 +465,13 @@ def _units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
 
 
 def _is_underline(title: str, line: str) -> bool:
-    """Return True if a line makes the one above it a heading; in reStructuredText it is at least as long as that."""
+    """Return True if a line makes the one above a heading; in reStructuredText it is at least as long."""
     found = _UNDERLINE.match(line)
     return bool(found and (not found[1] or len(line.strip()) >= len(title.strip())))
 
 
 def _behind_body(text: str, lines: Sequence[Span], place: int) -> int:
-    """Return the place behind the lines that are indented below a line."""
+    """Return the place after the lines that are indented below a line."""
     start, end = lines[place]
     indent = _indent(text[start:end])
     place += 1
@@ -481,9 +481,9 @@ def _behind_body(text: str, lines: Sequence[Span], place: int) -> int:
 
 
 def _directive_units(text: str, lines: Sequence[Span], directive: re.Match[str]) -> Iterator[Unit]:
-    """Give the units of a directive: its argument as the term that its body describes.
+    """Yield the units of a directive: its argument as a term, then the body that describes it.
 
-    An argument that is no name, such as that of `versionadded`, begins a remark on what stands above.
+    An argument that is not a name, such as that of `versionadded`, begins a remark on the text above.
     """
     name = directive[1]
     if _BUILDING.fullmatch(name):
@@ -505,7 +505,7 @@ def _directive_units(text: str, lines: Sequence[Span], directive: re.Match[str])
 
 
 def _body_units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
-    """Give the units of indented lines as if they were not indented."""
+    """Yield the units of indented lines as if they were not indented."""
     indents = [_indent(_of_line(text, line)) for line in lines if _of_line(text, line)]
     if indents:
         least = min(indents)
@@ -521,13 +521,13 @@ def _of_line(text: str, line: Span) -> str:
 
 
 def _parts(line: str) -> bool:
-    """Return True if a line is no part of the paragraph before it."""
+    """Return True if a line does not belong to the paragraph before it."""
     building = _SILENT.fullmatch(line) or _DIRECTIVE.fullmatch(line) or _ADMONITION.fullmatch(line)
     return bool(building or _HASHES.match(line) or _FENCE.match(line))
 
 
 def _paragraph_units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
-    """Give the units of lines without a blank one between them."""
+    """Yield the units of consecutive lines that are not blank."""
     written = [text[slice(*line)] for line in lines]
     bars = [line.count("|") for line in written]
     if written[0].lstrip().startswith("|") or (len(lines) > 1 and bars[0] and len(set(bars)) == 1):
@@ -547,7 +547,7 @@ def _paragraph_units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
 
 
 def _is_code(lines: Sequence[str]) -> bool:
-    """Return True if lines are indented all of them, begin with a prompt, or are several that end like no sentence."""
+    """Return True for lines that are all indented, begin with a prompt, or do not end like a sentence."""
     if all(_INDENTED.match(line) for line in lines) or _PROMPT.match(lines[0]):
         return True
     inside = [line for line in lines[1:] if line.startswith(("  ", "\t"))]
@@ -555,15 +555,15 @@ def _is_code(lines: Sequence[str]) -> bool:
 
 
 def _is_complete(written: str) -> bool:
-    """Return True for a text that describes itself: several lines, a sentence, or a key with its value."""
+    """Return True for several lines, a sentence, or a key with its value: none of them is a term."""
     return "\n" in written or bool(_ENDS.search(written) or _VALUED.match(written))
 
 
 def _settled(text: str, found: Sequence[Unit]) -> list[Unit]:
-    """Return the units with their kinds settled by their neighbours: a line that ends like no sentence is a term.
+    """Return units with kinds corrected by their neighbours: a line that does not end like a sentence is a term.
 
-    It is code where a line leads to it, and what follows goes on with that line's sentence.
-    Before code it leads to that.
+    It is code if a line ending in a colon precedes it and the text after it continues that sentence. Before code it
+    is an introduction.
     """
     settled: list[Unit] = []
     item: Unit | None = None

@@ -1,4 +1,4 @@
-"""Answer without a model: the blocks of the evidence that answer best, quoted word for word."""
+"""Answer without a chat model by quoting the best blocks of the evidence word for word."""
 
 from __future__ import annotations
 
@@ -22,61 +22,61 @@ from rifflux.retrieve.query.reading import Words
 from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder, token_weights
 from rifflux.types import Notice, Scores, Span, Vectors
 
-#: Blocks that are compared by meaning, and the characters of one that are read for that.
+#: The maximum number of blocks compared by meaning, and the characters read of each.
 COMPARED = 24
 READ_OF_BLOCK = 400
-#: The tokens of a question that fit worst into a block, whose mean says what it does not speak of.
+#: How many of the worst-matching tokens of a question are averaged: a low mean shows what a block does not mention.
 WORST = 2
-#: A token that counts less than this share of the one that counts most may fit into nothing.
+#: Tokens below this share of the largest weight need not match anything.
 LIGHT = 0.5
-#: How a block is scored: its meaning as a whole, by tokens and by those that fit worst, the question's words in it, its
-#: passage's place, and whether it states a number.
+#: The weights of a block's score: the cosine of the whole, all tokens, the worst-matching tokens, the question's words,
+#: the rank of its passage, and whether it contains a number.
 MEANING = 0.7
 FIT = 0.45
 WORST_FIT = 0.25
 COVERAGE = 0.23
 PLACE = 0.13
 VALUE = 0.05
-#: What a heading says is said of what stands under it; by so much less.
+#: The weight of a word that only the headings above a block contain.
 HEADED = 0.6
-#: What the words count that complete a follow-up.
+#: The weight of the words that complete a follow-up question.
 OLD = 0.2
-#: Characters of what is quoted of a block that was quoted before, and beyond which what answers is marked.
+#: The maximum characters quoted of a block that was given before, and the length from which a sentence is marked.
 RUN = 400
 MARKED = 200
-#: A second block is quoted if its score is by no more than this behind the best one's. Words of the question that it
-#: holds and the best one lacks count once more.
+#: A second block is quoted if its score is within this margin of the best one's. Words of the question that only the
+#: second contains add to its score.
 MARGIN = 0.1
 ADDED = 0.2
-#: Blocks of an answer, and its characters beyond which no further block follows.
+#: The maximum number of blocks in an answer, and of their characters together.
 MOST = 2
 LONGEST = 700
-#: The same of an answer that compares.
+#: The same for a comparison.
 MARGIN_COMPARED = 0.3
 MOST_COMPARED = 3
 LONGEST_COMPARED = 1_200
-#: How many of the headings that a block stands under are quoted with it.
+#: The number of innermost headings quoted above a block.
 NAMED = 2
-#: What a question compares with.
+#: The words of a question that asks for a comparison.
 _COMPARING = re.compile(
     r"\b(?:vs|versus|differ|differs|different|differences?|compared?|comparison|comparing|distinguish(?:es)?|better|than"
     r"|rather|unterschied\w*|unterscheid\w*|besser|als|différence|différent|mieux|diferencia|mejor|differenza|verschil)\b"
     r"|\w\s+or\s+\w",
     re.IGNORECASE,
 )
-#: The number of a passage, behind a sentence that cites it.
+#: The number of a cited passage, after a sentence.
 _MARK = re.compile(r"\s*\[\d+\]")
-#: Ends of sentences, which fit into no block.
+#: Ends of sentences, which match nothing in a block.
 _STOPS = re.compile(r"[?!.…]+(?=\s|\Z)")
-#: What parts the words of a file's name.
+#: What separates the words of a file name.
 _PARTING = re.compile(r"[-_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """A block of a passage as it is quoted; `span` is its place in the document, `label` the headings it is under.
+    """A block as it is quoted, with its span in the document and the headings above it (`label`).
 
-    `answering` is the place in the text of the sentence that answers, None for a short text.
+    `answering` is the span of the answering sentence within the text, or None for a short text.
     """
 
     passage: SourcePassage
@@ -88,17 +88,17 @@ class Quotation:
 
     @property
     def labelled(self) -> str:
-        """Return the text below its label."""
+        """Return the text with its label above it."""
         return f"**{self.label}**\n\n{self.text}" if self.label else self.text
 
 
 @dataclass
 class Candidate:
-    """A block that may answer, with what speaks for it.
+    """A block that may answer, with the evidence for it.
 
-    `shares` are those of the question's words that it holds, `meaning` is its cosine with the question. `fit` is their
-    MaxSim: the mean, over the question's tokens by their weight, of the greatest cosine with a token of the block;
-    `worst` that of the `WORST` tokens that fit worst. Without vectors of tokens there are none.
+    `shares` are the weights of the question's words that it contains, and `meaning` is its cosine with the question.
+    `fit` is their MaxSim: the weighted mean, over the question's tokens, of the largest cosine with a token of the
+    block. `worst` is the mean of the `WORST` lowest of these. Both are None without token vectors.
     """
 
     passage: SourcePassage
@@ -113,25 +113,25 @@ class Candidate:
 
     @property
     def covered(self) -> float:
-        """Return the share of the question that the block holds."""
+        """Return the share of the question that the block contains."""
         return sum(self.shares.values())
 
     def adds_to(self, other: Candidate) -> float:
-        """Return the share of the question that the block holds and another one does not."""
+        """Return the share of the question that this block contains and the other one does not."""
         return sum(share for term, share in self.shares.items() if term not in other.shares)
 
     @property
     def span(self) -> Span:
-        """Return the place of the block in its document."""
+        """Return the span of the block in its document."""
         return self._span_of(self.block)
 
     @property
     def headings(self) -> list[str]:
-        """Return the headings that the block stands under."""
+        """Return the headings above the block."""
         return [each for each in self.heading_path.split(" > ") if each]
 
     def quotation(self) -> Quotation:
-        """Return the block as it is quoted: with what belongs to it, below the headings that say something more."""
+        """Return the block as it is quoted: with its context, and headings that add something to it."""
         block = self.block
         if not self.passage.is_code:
             block = grown(self.passage.item.text, block, _headings(self.passage), lead=self.passage.lead)
@@ -148,9 +148,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class RankedBlocks:
-    """The blocks of passages, those that answer best first, and what was `missing` to order them.
+    """The blocks of passages, best first, and what was `missing` when they were ranked.
 
-    `question` has its tokens, None where there are no vectors of tokens.
+    `question` holds the token vectors of the question, or None without any.
     """
 
     blocks: Sequence[Candidate]
@@ -159,9 +159,9 @@ class RankedBlocks:
 
 
 def ranked(evidence: Evidence, passages: Sequence[SourcePassage], follow_up: str = "") -> RankedBlocks:
-    """Return the blocks of passages in their order.
+    """Return the blocks of passages, best first.
 
-    Of a question that was completed, the words of the `follow_up` count more than those that complete it.
+    In a completed question, the words of the `follow_up` count more than those that complete it.
     """
     candidates: list[Candidate] = []
     for place, passage in enumerate(passages):
@@ -180,16 +180,16 @@ def ranked(evidence: Evidence, passages: Sequence[SourcePassage], follow_up: str
 
 
 def compares(question: str) -> bool:
-    """Return True if a question asks how things differ, or which is better."""
+    """Return True if a question asks how things differ or which is better."""
     return bool(_COMPARING.search(question))
 
 
 def chosen(
     ranking: RankedBlocks, most: int = MOST, given: Sequence[str] = (), *, comparing: bool = False
 ) -> list[Quotation]:
-    """Return the best block, and others that are nearly as good and say something else; for a comparison, both sides.
+    """Return the best block and others that are nearly as good and add something; for a comparison, both sides.
 
-    Of a block that was `given` before, only the sentence that answers is quoted, if that is not all that was given.
+    Of a block that was `given` before, only the answering sentence is quoted, unless it was the whole answer.
     """
     found: list[Quotation] = []
     longest = LONGEST
@@ -222,7 +222,7 @@ def chosen(
 
 
 def _quoted(candidate: Candidate, given: Sequence[str], question: QuestionTokens | None) -> Quotation | None:
-    """Return a block as it is quoted; of one that was given before what answers, None if nothing else was given."""
+    """Return a block as it is quoted; of one given before, the answering sentence, or None if that was all of it."""
     before = [text for text in given if candidate.block.text in text]
     if not before:
         return candidate.quotation()
@@ -237,7 +237,7 @@ def _quoted(candidate: Candidate, given: Sequence[str], question: QuestionTokens
 
 
 def _run_around(text: str, answering: Span) -> str:
-    """Return the sentence that answers with those behind it, then with those before it, as far as that is short."""
+    """Return the answering sentence with those after it, then with those before it, within the limit."""
     spans = sentence_spans(text)
     first = last = spans.index(answering)
     while last + 1 < len(spans) and spans[last + 1][1] - answering[0] <= RUN:
@@ -248,14 +248,14 @@ def _run_around(text: str, answering: Span) -> str:
 
 
 def marked(quotations: Sequence[Quotation], question: QuestionTokens | None) -> list[Quotation]:
-    """Return quotations, in each long one the sentence that answers marked."""
+    """Return quotations with the answering sentence of each long one marked."""
     long = [each.text for each in quotations if len(each.text) > MARKED]
     spans = dict(zip(long, _answering(long, question), strict=True))
     return [replace(each, answering=spans.get(each.text)) for each in quotations]
 
 
 def _answering(texts: Sequence[str], question: QuestionTokens | None) -> Sequence[Span | None]:
-    """Return the place of the sentence of each text that answers; None where no model can tell."""
+    """Return the span of the answering sentence of each text, or None if no model can find it."""
     if not question or not texts:
         return [None] * len(texts)
     try:
@@ -265,7 +265,7 @@ def _answering(texts: Sequence[str], question: QuestionTokens | None) -> Sequenc
 
 
 def numbered(evidence: Evidence, quotations: Sequence[Quotation]) -> tuple[Evidence, list[Quotation]]:
-    """Return evidence whose first passages are those that are quoted, in that order, and the quotations of these."""
+    """Return the evidence with the quoted passages first, in the order of quotation, and the renumbered quotations."""
     items = list(dict.fromkeys(each.passage.item.number for each in quotations))
     by_number = {item.number: item for item in evidence.pack.items}
     order = [by_number.pop(number) for number in items] + list(by_number.values())
@@ -286,7 +286,7 @@ def _repeats(one: Quotation, other: Quotation) -> bool:
 
 
 def _candidates(evidence: Evidence, passage: SourcePassage, place: int, follow_up: str) -> list[Candidate]:
-    """Return the blocks of a passage with the share of the question that each holds."""
+    """Return the blocks of a passage with the share of the question that each contains."""
     found = evidence.found_of(passage.item)
     weights = _weights(found, frozenset(passage.analyzer.terms(follow_up)))
     above: dict[str, frozenset[str]] = {}
@@ -304,9 +304,9 @@ def _candidates(evidence: Evidence, passage: SourcePassage, place: int, follow_u
 
 
 def _weights(found: Found, new: frozenset[str], old: float = OLD) -> dict[str, float]:
-    """Return the share of each term in all that a question says; where some are `new`, the others count `old` of it.
+    """Return the share of each term in the weight of a question; if some are `new`, the others count only `old`.
 
-    What stands for a word, such as another spelling of one that occurs nowhere, counts what the word does.
+    A variant, such as another spelling of a word that occurs nowhere, has the weight of that word.
     """
     single: dict[str, float] = {}
     for clause, weight in weights_of(found.plan).items():
@@ -323,7 +323,7 @@ def _weights(found: Found, new: frozenset[str], old: float = OLD) -> dict[str, f
 
 
 def _mended(found: Found) -> str:
-    """Return a question without its last stops, with words that occur nowhere as the texts spell them."""
+    """Return a question without final punctuation, with misspelt words as the index spells them."""
     text = _STOPS.sub("", found.query.semantic_text)
     misspelt = {each.word for each in found.plan.variants if not each.spelling and each.clause[0].isalpha()}
     for notice in found.trace.notes:
@@ -336,7 +336,7 @@ def _mended(found: Found) -> str:
 
 
 def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: str) -> QuestionTokens | None:
-    """Add to each score how near a block is to the question, and return the tokens of that. Raises `ModelError`."""
+    """Add the similarity of each block to its score and return the question's tokens. Raises `ModelError`."""
     found = evidence.found[0]
     if not candidates or not found.searcher.store.counts()["embedded_chunks"] or not found.query.semantic_text:
         return None
@@ -372,7 +372,7 @@ def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: 
 def _token_weights(
     found: Found, embedder: TokenEmbedder, text: str, tokens: int, follow_up: str, old: float = OLD
 ) -> Scores:
-    """Return what each token of the question counts: the root of the share of its word, nothing for a stop word."""
+    """Return the weight of each token of the question: the root of its word's share, and 0 for a stop word."""
     analyzer = found.searcher.analyzer
     shares = _weights(found, frozenset(analyzer.terms(follow_up)), old)
     words = Words(analyzer)
@@ -383,12 +383,12 @@ def _token_weights(
 def _add_fits(
     candidates: Sequence[Candidate], question: Vectors, weights: Scores, blocks: Sequence[Vectors], whole: Vectors
 ) -> None:
-    """Add to each block how near it is to the question: as a whole, by tokens, and by the tokens that fit worst."""
+    """Set the similarity of each block to the question: as a whole, by tokens, and by the worst-matching tokens."""
     limit = LIGHT * weights.max()
     read = [(each, block) for each, block in zip(candidates, blocks, strict=True) if len(block)]
     if not read:
         return
-    # One product of all blocks: many small ones wait for the threads of the library that multiplies.
+    # One product of all blocks is faster than many small ones, which each wait for the threads of the BLAS.
     tokens = np.concatenate([block for _, block in read])
     starts = np.cumsum([0, *(len(block) for _, block in read[:-1])])
     nearest_of = np.maximum.reduceat(question @ tokens.T, starts, axis=1).T
@@ -405,12 +405,12 @@ def _unit(vector: Vectors) -> Vectors:
 
 
 def headed(candidate: Candidate) -> str:
-    """Return a block below what it stands under, as it is embedded."""
+    """Return a block below its headings, as it is embedded."""
     return "\n".join((*_above(candidate.passage, candidate.heading_path), candidate.block.text[:READ_OF_BLOCK]))
 
 
 def _blocks_of(passage: SourcePassage) -> Iterator[AnswerBlock]:
-    """Give the blocks of a passage; of code that reaches over several definitions, each definition."""
+    """Yield the blocks of a passage; of code that spans several definitions, each definition."""
     text = passage.item.text
     if not passage.is_code:
         yield from blocks(text, _headings(passage), lead=passage.lead)
@@ -425,15 +425,15 @@ def _blocks_of(passage: SourcePassage) -> Iterator[AnswerBlock]:
 
 
 def _headings(passage: SourcePassage) -> set[str]:
-    """Return the headings that stand in a passage or above it."""
+    """Return the headings in a passage and above it."""
     paths = [passage.item.heading_path, *(path for _, path in passage.sections)]
     return {heading for path in paths for heading in path.split(" > ")}
 
 
 def _above(passage: SourcePassage, heading_path: str) -> list[str]:
-    """Return what a block stands under: its folder, its file if the title has another name, title and headings.
+    """Return the context of a block: its folder, its file unless the title names it, the title and the headings.
 
-    A note about a boat need not name it where it lies in a folder that does.
+    A note in a folder `boat` need not mention the boat.
     """
     item = passage.item
     path = PurePosixPath(item.key)
