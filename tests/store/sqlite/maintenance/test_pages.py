@@ -75,6 +75,25 @@ def test_an_undamaged_file_is_whole_with_and_without_its_log(made: Path, tmp_pat
         assert len([text for text in texts if text.startswith(("# Größe", "A kingfisher"))]) == documents
 
 
+def test_half_a_page_at_the_end_is_no_damage_while_the_log_has_it(db: Path, tmp_path: Path) -> None:
+    """So it is left by a process that is killed while it moves the log."""
+    killed = tmp_path / "killed.db"
+    with rifflux.open(db, model="hash:64") as index:
+        index.add([Document(f"new{number}", "A kingfisher. " * 900) for number in range(20)])
+        for suffix in ("", "-wal"):
+            shutil.copy(f"{db}{suffix}", f"{killed}{suffix}")
+    with closing(DatabasePages.read(killed)) as pages:
+        number = len(pages.data) // PAGE + 1
+        half = pages.log[number][: PAGE // 2]
+    with killed.open("ab") as file:
+        file.write(half)
+    with closing(DatabasePages.read(killed)) as pages:
+        assert pages.damaged == frozenset()
+    killed.with_name("killed.db-wal").unlink()
+    with closing(DatabasePages.read(killed)) as pages:
+        assert pages.damaged == {number}
+
+
 @pytest.mark.parametrize("table", ["document", "document_text", "chunk", "vector", "chunk_terms_data"])
 def test_a_bit_of_any_page_is_damage_for_whoever_reads_it(db: Path, table: str) -> None:
     for kind in ("leaf", "overflow"):

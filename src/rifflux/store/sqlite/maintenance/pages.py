@@ -98,7 +98,8 @@ class DatabasePages:
             for number, bad, zeros in zip(range(start + 1, end + 1), wrong.tolist(), empty.tolist(), strict=True):
                 if number not in self.log and (bad or (zeros and number not in free)):
                     yield number
-        if present * PAGE < len(self.data):
+        # A process may end while it moves the log's last page, half of which is then behind the others.
+        if present * PAGE < len(self.data) and present + 1 not in self.log:
             yield present + 1
 
     def free(self) -> set[int]:
