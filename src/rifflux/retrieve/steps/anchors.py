@@ -138,23 +138,32 @@ class Anchors:
         wanted = {*chain(*query.clauses, *query.required)}
         headings: dict[str, Title] = {}
         titles: dict[str, Title] = {}
+        reads: dict[int, NamesRead] = {}
         whole: list[int] = []
         stands_for = query.languages.stands_for
+        own = _titles(self.analyzer)
         for id, each in names.items():
             analyzer = self.analyzer
             if each.language or stands_for:
                 analyzer = analyzer.beside(stands_for, each.language)
             known: NamesRead | None = each.readings.get(STAGE)
             if known is None or known.analyzer is not analyzer:
-                read = _titles(analyzer)
-                last = {name: read(name) for name in each.headings[-1:]}
-                called = {name: read(name) for name in (each.title, *each.aliases)}
-                starts = frozenset([analyzer.first_term(name) for name in called])
-                known = each.readings[STAGE] = NamesRead(analyzer, last, called, starts)
-            for name, title in known.headings.items():
-                headings.setdefault(name, title)
-            titles.update(known.titles)
-            if not known.starts.isdisjoint(wanted) and any(analyzer.is_made_of(name, wanted) for name in known.titles):
+                read = own if analyzer is self.analyzer else _titles(analyzer)
+                known = NamesRead(analyzer, read(each.title))
+                if each.headings:
+                    known.heading = each.headings[-1]
+                    known.headed = read(known.heading)
+                known.aliases = tuple([(name, read(name)) for name in each.aliases])
+                each.readings[STAGE] = known
+            reads[id] = known
+            if known.headed is not None:
+                headings.setdefault(known.heading, known.headed)
+            titles[each.title] = known.title
+            titles.update(known.aliases)
+            if wanted and (
+                analyzer.is_made_of(each.title, wanted)
+                or (each.aliases and any(analyzer.is_made_of(name, wanted) for name in each.aliases))
+            ):
                 whole.append(id)
         rarity = {clause[0]: value for clause, value in evidence.weights.items() if len(clause) == 1}
         found, is_question = self._named({**headings, **titles}, rarity, asked, query, titles)
@@ -162,11 +171,11 @@ class Anchors:
         analyzers: dict[str, Analyzer] = {}
         for name in found:
             if name in titles:
-                bearers = [id for id, each in names.items() if name in each.readings[STAGE].titles]
-                analyzers[name] = names[bearers[-1]].readings[STAGE].analyzer
+                bearers = [id for id, each in names.items() if name == each.title or name in each.aliases]
+                analyzers[name] = reads[bearers[-1]].analyzer
             else:
-                bearers = [id for id, each in names.items() if name in each.readings[STAGE].headings]
-                analyzers[name] = names[bearers[0]].readings[STAGE].analyzer
+                bearers = [id for id, known in reads.items() if known.headed is not None and name == known.heading]
+                analyzers[name] = reads[bearers[0]].analyzer
             named[name] = bearers
         if asked and not named and any(each.is_path for each in names.values()):
             named, is_question = self._by_key(names, rarity, query)
@@ -342,14 +351,15 @@ def is_of_another_time(times: Sequence[Moment], names: ChunkFacts) -> bool:
     return bool(dates) and not any(moment.covers(since, until) for moment in times for since, until in dates)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NamesRead:
-    """The names of a chunk as atoms, by an analyzer: its last heading and its titles, with the titles' first terms."""
+    """The names of a chunk as atoms, by an analyzer: its title, its last heading if it has one, and its aliases."""
 
     analyzer: Analyzer
-    headings: Mapping[str, Title]
-    titles: Mapping[str, Title]
-    starts: frozenset[str]
+    title: Title
+    heading: str = ""
+    headed: Title | None = None
+    aliases: tuple[tuple[str, Title], ...] = ()
 
 
 @lru_cache(maxsize=16)

@@ -45,12 +45,15 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> C
         called = (each.title, each.key, *each.aliases)
         firsts = each.readings.get(FIRSTS)
         if firsts is None:
-            firsts = set()
+            firsts = []
             for name in called:
-                if piece := LETTERS.search(fold(name)):
-                    firsts.add(piece[0].lstrip("0") or "0")
+                text = name
+                if not name.isascii():
+                    text = fold(name)
+                if piece := LETTERS.search(text):
+                    firsts.append(piece[0].lower().lstrip("0") or "0")
             each.readings[FIRSTS] = firsts
-        if firsts.isdisjoint(first):
+        if first.isdisjoint(firsts):
             continue
         for name in called:
             # Only letters that are not of ASCII may become several.

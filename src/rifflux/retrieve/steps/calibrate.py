@@ -140,7 +140,7 @@ def terms_of(analyzer: Analyzer, hit: Hit) -> PassageTerms:
     )
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def _terms_of(
     analyzer: Analyzer, title: str, headings: str, content: str, phrases: tuple[str, ...], aliases: tuple[str, ...]
 ) -> PassageTerms:

@@ -52,7 +52,7 @@ _decoded = json.JSONDecoder().raw_decode
 MISREAD = (TypeError, ValueError, AttributeError)
 _NO_TEXT = "a column that holds text does not"
 #: The maximum number of chunks of a view whose facts are cached.
-MOST_FACTS = 1 << 14
+MOST_FACTS = 1 << 12
 
 Value = TypeVar("Value")
 
