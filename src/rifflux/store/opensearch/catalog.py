@@ -84,8 +84,9 @@ class OpenSearchCatalog(Catalog):
                 row = chunk_row(owner, each, chunk)
                 id = chunk_id(owner, chunk.chunk.id)
                 if hashes.get(chunk.chunk.id) == chunk.hash:
-                    # What the row has besides these fields are its vectors.
-                    actions.append(("update", id, {"doc": row}))
+                    # What the row has besides these fields are its vectors. An interrupted write may have left none.
+                    doc = {**row, "owner": owner, "row": id}
+                    actions.append(("update", id, {"doc": doc, "doc_as_upsert": True}))
                 else:
                     actions.append(("index", id, {**row, **vectors.get(chunk.hash, {"embedded": []})}))
             actions.append(("index", ids[place], document_row(each, number, known)))

@@ -51,6 +51,8 @@ ANYTHING = ".{0,}"
 #: Owners whose statistics are cached.
 _CACHED = 256
 _RETRIES = 5
+#: What a bulk request answers for a row that is missing, or is there already, and is no failure.
+_HARMLESS = {("create", 409), ("update", 404), ("delete", 404)}
 
 
 def owner_key(owner: str) -> str:
@@ -464,8 +466,8 @@ class OwnedRows:
                 name = self.engine.address.name
                 answer = self.engine.call(client.bulk, index=name, body=lines, params={"request_timeout": 120})
                 for each in answer["items"]:
-                    ((_, item),) = each.items()
-                    if item["status"] >= 400 and item["status"] not in (404, 409):
+                    ((action, item),) = each.items()
+                    if item["status"] >= 400 and (action, item["status"]) not in _HARMLESS:
                         self._failed(item)
                     answers.append(item)
                 lines.clear()
@@ -489,8 +491,8 @@ class OwnedRows:
         reason = item["error"].get("reason", "")
         if item["status"] == 403 and "block" in reason:
             raise DiskFull(f"{self.engine.address} takes no writes while its disk is nearly full: make room there")
-        if item["status"] in (429, 503):
-            raise Busy(f"{self.engine.address} is overloaded: try again")
+        if item["status"] in (409, 429, 503):
+            raise Busy(f"{self.engine.address} is overloaded, or changed by others all the time: try again")
         raise UnusableIndex(f"{self.engine.address} refused a row ({item['error'].get('type')}: {reason})")
 
     def change(self, statement: str = "", values: JSON | None = None, *, content: bool = True) -> Action:

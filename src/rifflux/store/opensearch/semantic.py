@@ -22,6 +22,7 @@ from rifflux.types import Ids, Query, Ranking, Vectors
 _PUT = (
     "if (((Number) ctx._source.hash).longValue() != ((Number) params.hash).longValue()) { ctx.op = 'none' } else {"
     "ctx._source[params.field] = params.vector;"
+    "if (ctx._source.embedded == null) { ctx._source.embedded = [] }"
     "if (!ctx._source.embedded.contains(params.field)) { ctx._source.embedded.add(params.field) } }"
 )
 _DROP = "ctx._source.remove(params.field); ctx._source.embedded.removeIf(each -> each == params.field)"
