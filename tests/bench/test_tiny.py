@@ -81,7 +81,7 @@ ARGUMENTS: dict[str, str] = {
     "damage": "--damages 6 --documents 30 --repairs 1",
     "calls": "--kills 6 --files 4 --only index --only restore --only salvage",
     "kill": "--kills 2 --files 4",
-    "hostile": "--scale 0.0001 --only deep.json --only blank --only root",
+    "hostile": "--scale 0.0001 --only deep. --only blank --only root",
     "vault": "DATA/docs --uploads 4 --keep TMP",
     "sound": "--indexes 3",
     "disks": "--sizes 2 --only search --only remove",
