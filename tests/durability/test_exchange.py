@@ -164,7 +164,16 @@ def test_what_is_no_sound_copy_changes_nothing(tmp_path: Path) -> None:
     with copy.open("r+b") as file:
         file.seek(3 * 8192)
         file.write(os.urandom(20 * 8192))
-    with pytest.raises(DamagedIndex):
+    with pytest.raises(DamagedIndex, match=r"the copy .*copy\.db is damaged \(.*\): restore another one") as raised:
         rifflux.restore(copy, path)
+    assert str(path) not in str(raised.value)
+    whole = copy.read_bytes()
+    copy.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DamagedIndex, match=r"the copy .*copy\.db is damaged"):
+        rifflux.restore(copy, path)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(NotAnIndex):
+        rifflux.restore(pipe, path)
     assert path.read_bytes() == before
     assert not list(tmp_path.glob("*.replaced-*"))

@@ -125,7 +125,7 @@ def restore(copy: str | Path, path: str | Path) -> Restored:
             documents = index.status().documents
         for each in problems:
             if each.is_damage:
-                raise DamagedIndex(f"the copy {copy} is damaged ({each.what}): restore another one")
+                raise DamagedIndex(each.what)
 
     former = restore_store(copy, path, check)
     return Restored(str(path), str(copy), documents, str(former) if former else None, tuple(problems))

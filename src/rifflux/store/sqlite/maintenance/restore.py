@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 
-from rifflux.errors import Busy, InvalidArgument, NotAnIndex, NotFound
+from rifflux.errors import Busy, DamagedIndex, InvalidArgument, NotAnIndex, NotFound
 from rifflux.store.sqlite.connection.connect import copy_of_pages, translated
 from rifflux.store.sqlite.connection.exchange import alone, exchange, new_folder
 from rifflux.store.sqlite.maintenance.recognize import check_is_index
@@ -23,6 +23,8 @@ def restore(copy: Path, path: Path, check: Callable[[Path], None]) -> Path | Non
     if not copy.exists():
         raise NotFound(f"nothing at {copy}: check the path's spelling")
     try:
+        if not copy.is_file() and not copy.is_dir():
+            raise NotAnIndex(f"{copy} is not a file")  # opening a pipe would wait for a writer
         check_is_index(copy)
     except NotAnIndex:
         raise NotAnIndex(f"{copy} is not a copy of an index: name one that a backup made") from None
@@ -32,8 +34,13 @@ def restore(copy: Path, path: Path, check: Callable[[Path], None]) -> Path | Non
         raise NotFound(f"no folder {path.parent}: make it, or check the path of the index")
     with translated(str(path)), alone(path), new_folder(path) as folder:
         new = folder / "new.db"
-        _copy(copy, new)
-        check(new)
+        try:
+            with translated(str(copy)):
+                _copy(copy, new)
+            check(new)
+        except DamagedIndex as error:
+            reason = str(error.__cause__ or error)
+            raise DamagedIndex(f"the copy {copy} is damaged ({reason}): restore another one") from error
         _close(new)
         if path.exists():
             _refuse_in_use(path)
