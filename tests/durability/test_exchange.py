@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 
 import rifflux
 from rifflux import Busy, Cure, DamagedIndex, Document, InvalidArgument, NotAnIndex, NotFound
+from tests.support.commands import PATIENCE
 
 DOCUMENTS = 40
 #: What changes names and files, by the place where it is called.
@@ -177,3 +180,23 @@ def test_what_is_no_sound_copy_changes_nothing(tmp_path: Path) -> None:
         rifflux.restore(pipe, path)
     assert path.read_bytes() == before
     assert not list(tmp_path.glob("*.replaced-*"))
+
+
+def test_an_index_with_several_connections_is_in_use_for_other_processes(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    copy = tmp_path / "copy.db"
+    with rifflux.open(path, model="hash") as index:
+        index.add([Document(f"d{number}", f"marmot {number}") for number in range(DOCUMENTS)])
+        index.admin.backup(copy)
+        with rifflux.open(path, model="hash"):  # opening it again must not give up the locks
+            pass
+        program = f"import rifflux; rifflux.restore({str(copy)!r}, {str(path)!r})"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
+        assert "Busy: another process has" in done.stderr
+        log = path.with_name(f"{path.name}-wal")
+        reading = f"import rifflux; rifflux.open({str(path)!r}, model='hash').close()"
+        subprocess.run([sys.executable, "-c", reading], check=True, timeout=PATIENCE)
+        assert log.exists(), "the other process took itself for the last one"
+        index.add(Document("late", "a wombat"))
+    with rifflux.open(path, model="hash") as index:
+        assert index.get("late")

@@ -68,6 +68,7 @@ LOG_BYTES = 64 << 20
 #: With less free space than this, a disk is full: SQLite's shared memory grows in such steps.
 ROOM_BYTES = 32 << 10
 _MAGIC = b"SQLite format 3\0"
+_MAIN_FILE = [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
 _IMMUTABLE = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 # Views of each full-text table by term. They are temporary, so that a read-only index has them too.
 _TERM_COUNTS = "create virtual table temp.{table}_count using fts5vocab(main, {table}, row)"
@@ -120,8 +121,13 @@ def _check_file(path: Path, *, create: bool) -> None:
         _make_folder(path.parent)
         _make_private(path)
         return
-    with path.open("rb") as file:
-        head = file.read(len(_MAGIC))
+    # SQLite's own file, because closing any other one would release every lock of this process on the index: another
+    # process would then remove the log, or replace the index, that is still in use here.
+    file = apsw.VFSFile("win32" if os.name == "nt" else "unix", str(path), _MAIN_FILE.copy())
+    try:
+        head = file.xRead(min(len(_MAGIC), file.xFileSize()), 0)
+    finally:
+        file.xClose()
     if head and head != _MAGIC:
         raise NotAnIndex(f"{path} is not a Rifflux index, or its header is damaged", cure=Cure.OTHER_OR_SALVAGE)
 
