@@ -188,8 +188,11 @@ def test_an_index_with_several_connections_is_in_use_for_other_processes(tmp_pat
     with rifflux.open(path, model="hash") as index:
         index.add([Document(f"d{number}", f"marmot {number}") for number in range(DOCUMENTS)])
         index.admin.backup(copy)
-        with rifflux.open(path, model="hash"):  # opening it again must not give up the locks
+        # Neither opening it again nor reading its pages may give up the locks.
+        with rifflux.open(path, model="hash"):
             pass
+        assert index.admin.check() == []
+        assert rifflux.diagnose(path) == []
         program = f"import rifflux; rifflux.restore({str(copy)!r}, {str(path)!r})"
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
         assert "Busy: another process has" in done.stderr

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from rifflux.errors import (
     Busy,
     Conflict,
+    Cure,
     DiskFull,
     InvalidArgument,
     MissingExtra,
@@ -114,7 +115,9 @@ class ClusterIndex:
         try:
             opensearch = import_module("opensearchpy")
         except ImportError:
-            raise MissingExtra("an index on a cluster needs opensearch-py: pip install 'rifflux[opensearch]'") from None
+            raise MissingExtra(
+                "an index on a cluster needs opensearch-py", cure=Cure.INSTALL, package="rifflux[opensearch]"
+            ) from None
         # The client logs each failed request; errors are raised here, and say what to do.
         logging.getLogger("opensearch").setLevel(logging.ERROR)
         client = opensearch.OpenSearch(

@@ -121,15 +121,22 @@ def _check_file(path: Path, *, create: bool) -> None:
         _make_folder(path.parent)
         _make_private(path)
         return
-    # SQLite's own file, because closing any other one would release every lock of this process on the index: another
-    # process would then remove the log, or replace the index, that is still in use here.
-    file = apsw.VFSFile("win32" if os.name == "nt" else "unix", str(path), _MAIN_FILE.copy())
+    file = file_beside(path)
     try:
         head = file.xRead(min(len(_MAGIC), file.xFileSize()), 0)
     finally:
         file.xClose()
     if head and head != _MAGIC:
         raise NotAnIndex(f"{path} is not a Rifflux index, or its header is damaged", cure=Cure.OTHER_OR_SALVAGE)
+
+
+def file_beside(path: Path) -> apsw.VFSFile:
+    """Open an index's file for reading beside the connections of this process; close it by `xClose`.
+
+    It is one of SQLite's files: closing any other would release every lock of this process on the index, and another
+    process would then remove the log, or replace the index, that is still in use here.
+    """
+    return apsw.VFSFile("win32" if os.name == "nt" else "unix", str(path.absolute()), _MAIN_FILE.copy())
 
 
 def _make_folder(folder: Path) -> None:

@@ -6,7 +6,6 @@ for the format, and https://sqlite.org/cksumvfs.html for the checksums.
 
 from __future__ import annotations
 
-import mmap
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.sqlite.connection.connect import RESERVED
+from rifflux.store.sqlite.connection.connect import RESERVED, file_beside, translated
 
 #: The size of an index's pages, and the used part of it.
 PAGE = 8192
@@ -52,11 +51,30 @@ class Row(NamedTuple):
     whole: bool
 
 
+class _Content:
+    """The bytes of an index's file, which may be open in this process; a slice is read when it is taken."""
+
+    def __init__(self, path: Path) -> None:
+        with translated(str(path)):
+            self._file = file_beside(path)
+            self._size = self._file.xFileSize()
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, part: slice) -> bytes:
+        start, end, _ = part.indices(self._size)
+        return self._file.xRead(end - start, start) if start < end else b""
+
+    def close(self) -> None:
+        self._file.xClose()
+
+
 @dataclass(slots=True)
 class DatabasePages:
     """A database file as read, with the pages of its log in their places; pages count from 1."""
 
-    data: bytes | mmap.mmap
+    data: _Content
     log: dict[int, bytes] = field(default_factory=dict)
     damaged: frozenset[int] = frozenset()
 
@@ -64,9 +82,7 @@ class DatabasePages:
     def read(cls, path: Path) -> DatabasePages:
         """Read a file and the committed pages of its log."""
         log = path.with_name(f"{path.name}-wal")
-        with path.open("rb") as file:
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
-        pages = cls(data, _committed(log.read_bytes()) if log.exists() else {})
+        pages = cls(_Content(path), _committed(log.read_bytes()) if log.exists() else {})
         pages.damaged = frozenset(pages._damaged())
         return pages
 
@@ -75,8 +91,7 @@ class DatabasePages:
 
     def close(self) -> None:
         """Close the file."""
-        if isinstance(self.data, mmap.mmap):
-            self.data.close()
+        self.data.close()
 
     def page(self, number: int) -> bytes:
         """Return a page. Raises `NoRow` if there is none with that number."""

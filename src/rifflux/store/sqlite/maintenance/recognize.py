@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rifflux.errors import Cure, NotAnIndex
-from rifflux.store.sqlite.connection.connect import APPLICATION_ID
+from rifflux.store.sqlite.connection.connect import APPLICATION_ID, file_beside
 
 #: The number of bytes searched for pages of an index if the header is not conclusive.
 MOST_BYTES = 64 * 2**20
@@ -32,8 +32,11 @@ def check_is_index(path: Path) -> None:
     """Raise `NotAnIndex`, with the cure, for a file that is not an index and contains no page of one."""
     if path.is_dir():
         raise NotAnIndex(f"{path} is a folder: name the index file in it, such as {path / 'index.db'}")
-    with path.open("rb") as file:
-        header = file.read(_HEADER)
+    file = file_beside(path)
+    try:
+        header = file.xRead(min(_HEADER, file.xFileSize()), 0)
+    finally:
+        file.xClose()
     if not header:
         raise NotAnIndex(f"{path} is empty, so there is nothing to repair: delete it", cure=Cure.ADD)
     if header.startswith(_MAGIC):
@@ -58,12 +61,12 @@ def check_is_index(path: Path) -> None:
 
 
 def _pages(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        for _ in range(MOST_BYTES // PAGE):
-            page = file.read(PAGE)
-            if len(page) < PAGE:
-                return
-            yield page
+    file = file_beside(path)
+    try:
+        for number in range(min(MOST_BYTES, file.xFileSize()) // PAGE):
+            yield file.xRead(PAGE, number * PAGE)
+    finally:
+        file.xClose()
 
 
 def _holds_our_table(path: Path) -> bool:
