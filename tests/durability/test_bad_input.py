@@ -108,7 +108,8 @@ def test_files_of_odd_names_are_indexed_or_named_with_the_reason(index: Index, f
         inner = os.open("d" * 200, os.O_RDONLY, dir_fd=here)
         os.close(here)
         here = inner
-    os.close(os.open("deep.md", os.O_CREAT | os.O_WRONLY, dir_fd=here))
+    with os.fdopen(os.open("deep.md", os.O_CREAT | os.O_WRONLY, dir_fd=here), "wb") as deep:
+        deep.write(b"Herons fish.")
     os.close(here)
     try:
         report = index.add(folder, embed=False)
@@ -116,6 +117,7 @@ def test_files_of_odd_names_are_indexed_or_named_with_the_reason(index: Index, f
         assert {*names} <= texts(index).keys()
         left_out = sum(report.skipped_kinds.values())
         assert report.found_files == report.indexed_files + report.failed_files + left_out
+        assert index.status().freshness.changed_files == 0
         reasons = {each.path: each.reason for each in report.failed}
         reasons |= {each.path: each.reason for each in report.skipped}
         assert all(reasons.values())

@@ -34,8 +34,6 @@ from rifflux.types import Block, Chunk, Document, Failure, LeftOut, Parsed
 HEAD_BYTES = 8192
 #: The maximum number of chunks per document of a file: a book has some thousands.
 MOST_CHUNKS = 25_000
-#: Files up to this many bytes are read even if machine-made: they take little room.
-SMALL = 1024
 #: The hash of a file that is only partly stored, so that an interrupted run is noticed.
 UNFINISHED = ""
 
@@ -200,7 +198,7 @@ def _file(job: ReadJob, prepare: Preparer | None) -> JobResult:
                 kind = kind_of(found.path, head)
                 return JobResult(left_out=LeftOut(job.name, reason_of(kind), kind))
             data = head + file.read()
-            if len(data) > SMALL and not job.all_files and (kind := machine_made(found.path, data)):
+            if not job.all_files and (kind := machine_made(found.path, data)):
                 return JobResult(left_out=LeftOut(job.name, reason_of(kind), kind))
     except OSError as error:
         return JobResult(failures=(Failure(job.name, f"cannot be read: {error.strerror}", kind="permission"),))

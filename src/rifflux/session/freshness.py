@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import threading
 import time
@@ -97,8 +98,9 @@ def look(store: Store, number: int) -> Freshness:
             status = path.stat()
             mtime_ns = min(max(status.st_mtime_ns, EARLIEST_NS), LATEST_NS)
             changed += (status.st_size, mtime_ns) != (state.size, state.mtime_ns)
-        except OSError:  # it is gone
-            changed += 1
+        except OSError as error:
+            # It is gone, unless its path is longer than the system takes: then nobody knows.
+            changed += error.errno != errno.ENAMETOOLONG
     touched = 0  # folders in which something came or went since their root was last looked at as a whole
     for root, folder in folders:
         with suppress(OSError):

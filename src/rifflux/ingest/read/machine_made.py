@@ -1,7 +1,7 @@
 """Recognition of text that programs wrote for programs: nobody searches for it, and it fills an index.
 
 Content decides where it can: the length of lines, runs of base64, headers of generators, statements of dumps. Lock
-files look like any other data, so `lock_files.txt` lists their names.
+files look like any other data, so `lock_files.txt` lists their names; names of minified code and maps of it say so.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ LARGE_DATA = 2**18
 #: The minimum share of a text in unbroken runs of base64 for it to be a drawing, or other data.
 ENCODED = 0.5
 _HEAD = 2048
+#: Files up to this many bytes are read whatever their content: they take little room.
+_SMALL = 1024
 
 _CODE = frozenset({".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".css", ".scss", ".less"})
 _CATALOGUES = frozenset({".po", ".pot", ".xlf", ".xliff"})
@@ -36,6 +38,10 @@ _INSERT = re.compile(rb"^(?:INSERT INTO|COPY .* FROM stdin)\b", re.IGNORECASE | 
 def machine_made(path: str, data: bytes) -> str:
     """Return the kind of a machine-made file, such as `lock` or `minified`, or an empty string for others."""
     name = PurePosixPath(path).name.lower()
+    if name.endswith((".map", ".min.css", ".min.js")):
+        return "generated"
+    if len(data) <= _SMALL:
+        return ""
     suffix = PurePosixPath(name).suffix
     if name in _lock_files():
         return "lock"
