@@ -559,6 +559,8 @@ def _unopened(root: str, error: OSError) -> str:
     real = os.path.realpath(root)
     if real != root:
         return f"the folder is now behind a link to {printable(real)}: index that folder if you mean it"
+    if os.path.isfile(root):  # noqa: PTH113 (a string, as the other paths here)
+        return "a file is in the place of the folder now: its indexed content stays"
     return f"the folder cannot be opened: {_words(error)}"
 
 
