@@ -110,7 +110,7 @@ class Cure(StrEnum):
 IN_PYTHON: Mapping[Cure, str] = {
     Cure.INDEX: "call index.add() with the folders again",
     Cure.ADD: "call index.add(PATH)",
-    Cure.FORGET: "call index.add({path!r})",
+    Cure.FORGET: "bring it back, or call index.add({path!r}) to forget it",
     Cure.PRUNE: "bring the files back, or call index.add({root!r}, prune=True) to forget them",
     Cure.EMBED_MESSAGES: "call index.conversations.embed()",
     Cure.IMPORT_WORKS: "call index.works.import_files(PATHS) again",

@@ -404,7 +404,10 @@ class Writer:
         report = self._add(found, (), how, tally or SyncTally())
         for _ in missing:
             record_refresh(self.view.store, succeeded=False)
-        lost = (Failure(path, "it is gone", "gone", Cure.FORGET, {"path": path}, "gone") for path in missing)
+        lost = (
+            Failure(path, "it is gone: its indexed content stays", "gone", Cure.FORGET, {"path": path}, "gone")
+            for path in missing
+        )
         return replace(report, failed=(*report.failed, *lost))
 
     def _targets(self, paths: Iterable[Path], how: Indexing, tally: SyncTally) -> list[Target]:

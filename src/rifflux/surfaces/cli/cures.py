@@ -9,7 +9,7 @@ from rifflux import Cure
 CURES: Mapping[Cure, str] = {
     Cure.INDEX: "run 'rifflux index'",
     Cure.ADD: "run 'rifflux index PATH', or name another index with --db",
-    Cure.FORGET: "run 'rifflux index {path}'",
+    Cure.FORGET: "bring it back, or run 'rifflux index {path}' to forget it",
     Cure.PRUNE: "bring the files back, or run 'rifflux index {root} --prune' to forget them",
     Cure.EMBED_MESSAGES: "run 'rifflux conversations embed'",
     Cure.IMPORT_WORKS: "run 'rifflux works import PATHS'",

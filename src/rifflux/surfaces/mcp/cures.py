@@ -9,7 +9,7 @@ from rifflux import Cure
 CURES: Mapping[Cure, str] = {
     Cure.INDEX: "ask {who} to index again",
     Cure.ADD: "ask {who} to index something",
-    Cure.FORGET: "ask {who} to index again",
+    Cure.FORGET: "ask {who} to bring it back, or to index again to forget it",
     Cure.PRUNE: "ask {who} to bring the files back, or to run 'rifflux index {root} --prune'",
     Cure.EMBED_MESSAGES: "ask {who} to make the vectors of the messages ('rifflux conversations embed')",
     Cure.IMPORT_WORKS: "ask {who} to import the works again",
