@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Protocol
+
+from rifflux.text.dates import timestamp
 
 __all__ = [
     "EVERYONE",
@@ -63,6 +65,12 @@ class Token:
     revoked_at: str | None = None
     expires_at: str | None = None
 
+    def is_valid(self, now: float) -> bool:
+        """Return True if the token is neither revoked nor expired at a time, in seconds since 1970."""
+        if self.revoked_at is not None:
+            return False
+        return self.expires_at is None or (timestamp(self.expires_at) or 0.0) > now
+
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
@@ -81,6 +89,17 @@ class LogEntry:
     who: str = ""
     detail: str = ""
     id: int = 0
+
+    def renamed(self, user: str, alias: str) -> LogEntry:
+        """Return the entry with another name for a user, and without the things that belonged to them."""
+        entry = self
+        if entry.owner == user:
+            entry = replace(entry, owner=alias, target="", detail="")
+        if entry.user == user:
+            entry = replace(entry, user=alias)
+        if entry.who == user:
+            entry = replace(entry, who=alias)
+        return entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -1028,7 +1028,7 @@ class MemoryRegistry(Registry):
         world = self.view.whole()
         now = timestamp(token.created_at) or 0.0
         own = [each for each, _ in world.tokens.values() if each.user == token.user]
-        ended = [each for each in own if not _is_valid(each, now)]
+        ended = [each for each in own if not each.is_valid(now)]
         if most is not None and len(own) - len(ended) >= most:
             return False
         ended.sort(key=lambda each: timestamp(each.created_at) or 0.0)
@@ -1088,7 +1088,7 @@ class MemoryRegistry(Registry):
             world.groups[name] = tuple(each for each in members if each != user)
         if erased:
             alias = f"deleted user {world.write_log(entry)}"
-            world.log = [_renamed(each, user, alias) for each in world.log]
+            world.log = [each.renamed(user, alias) for each in world.log]
         return erased
 
     def log(self, before: int | None = None, limit: int = 100) -> list[LogEntry]:
@@ -1196,21 +1196,6 @@ def _drop(table: dict[Any, Any], keys: Sequence[Any]) -> int:
     for key in keys:
         del table[key]
     return len(keys)
-
-
-def _is_valid(token: Token, now: float) -> bool:
-    return token.revoked_at is None and (token.expires_at is None or (timestamp(token.expires_at) or 0.0) > now)
-
-
-def _renamed(entry: LogEntry, user: str, alias: str) -> LogEntry:
-    """Return an entry in which a user goes by another name, without what they had."""
-    if entry.owner == user:
-        entry = replace(entry, owner=alias, target="", detail="")
-    if entry.user == user:
-        entry = replace(entry, user=alias)
-    if entry.who == user:
-        entry = replace(entry, who=alias)
-    return entry
 
 
 @dataclass(frozen=True, slots=True)

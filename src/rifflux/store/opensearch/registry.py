@@ -106,7 +106,7 @@ class OpenSearchRegistry(Registry):
         with locked(world, f"tokens {token.user}"):
             now = timestamp(token.created_at) or 0.0
             own = self.tokens(token.user)
-            ended = [each for each in own if not _is_valid(each, now)]
+            ended = [each for each in own if not each.is_valid(now)]
             if most is not None and len(own) - len(ended) >= most:
                 return False
             self._put_token(world, token, digest)
@@ -192,7 +192,7 @@ class OpenSearchRegistry(Registry):
             number = write_log(world, entry)
             if entry:
                 entries.append(replace(entry, id=number))
-            renamed = [_renamed(each, user, f"deleted user {number}") for each in entries]
+            renamed = [each.renamed(user, f"deleted user {number}") for each in entries]
             world.rows.write([("index", world.id("log", str(each.id)), log_row(each)) for each in renamed])
         return erased
 
@@ -331,18 +331,3 @@ class OpenSearchRegistry(Registry):
 
 def _answer_value(answer: RecordedAnswer) -> dict[str, Any]:
     return {**asdict(answer), "request": _coded(answer.request), "body": _coded(answer.body)}
-
-
-def _is_valid(token: Token, now: float) -> bool:
-    return token.revoked_at is None and (token.expires_at is None or (timestamp(token.expires_at) or 0.0) > now)
-
-
-def _renamed(entry: LogEntry, user: str, alias: str) -> LogEntry:
-    """Return an entry in which a user goes by another name, without what they had."""
-    if entry.owner == user:
-        entry = replace(entry, owner=alias, target="", detail="")
-    if entry.user == user:
-        entry = replace(entry, user=alias)
-    if entry.who == user:
-        entry = replace(entry, who=alias)
-    return entry
