@@ -1,12 +1,16 @@
-"""Ask questions of sixteen forms, made from documents, by RRF, by default, and without each part of the default.
+"""Ask questions of sixteen forms, made from documents, by RRF, by default, and without each boost of the default.
 
-    python -m bench forms DATA [NAME ...] [--documents 40] [--parts anchors,times] [--keep FOLDER] [--show]
+    python -m bench forms DATA [NAME ...] [--documents 20] [--parts anchors,times] [--keep FOLDER] [--show]
+                          [--markdown FILE]
 
 Of each collection the same documents are taken for every form: their titles, sentences, sentences with words replaced
 by neighbours in the embedding model, keywords, long statements of a topic, definitions, and keywords with a year, a
 month, a person or a place that the document mentions. A question's only right document is the one it was made of;
-figures are nDCG@10. A cell is RRF → default; behind it stand the parts of the default that lose significantly there
-(▼), by the bootstrap. The last column is the mean over collections. `--show` prints an example of each form.
+figures are nDCG@10.
+
+In the first table a cell is RRF → default; behind it stand the parts of the default that lose significantly there (▼),
+by the bootstrap. The second has, by form, what each part brings over the questions of all collections: the default,
+less the default without it, with the interval of 95 %. `--show` prints an example of each form.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ import numpy as np
 from bench.quality.kept import markdown
 from bench.quality.lifts import chosen_parts
 from bench.quality.made import FORMS, Maker, made
-from bench.quality.variants import DEFAULT, PARTS, RRF, change, gains
+from bench.quality.variants import BOOSTING, DEFAULT, PARTS, RRF, change, gains
 from bench.shared import NAMES
 from rifflux.evaluate import Cache, read_beir
 
@@ -30,7 +34,7 @@ Values = Mapping[str, Sequence[float]]
 
 
 def main() -> None:
-    """Print a table: a row for each form, a column for each collection."""
+    """Print two tables of forms: by collection, and by part of the default."""
     given = _arguments()
     values: dict[tuple[str, str], Values] = {}
     with tempfile.TemporaryDirectory() as temporary, Cache(given.keep or temporary) as cache:
@@ -43,10 +47,13 @@ def main() -> None:
                 if given.show:
                     print(f"    {questions.questions[0].text}", file=sys.stderr)
                 values[form, name] = dict(gains(cache.index(collection), questions, given.parts))
-    text = "\n".join(markdown(("form", *given.names, "mean"), _rows(values, given.names, given.parts)))
+    by_collection = markdown(("form", *given.names, "mean"), _rows(values, given.names, given.parts))
+    by_part = markdown(("form", "questions", "default − rrf", *given.parts), _by_part(values, given.parts))
+    text = "\n".join([*by_collection, "", *by_part])
     print(text)
     if given.markdown:
-        given.markdown.write_text(f"# Questions of many forms\n\n{text}\n", "utf-8")
+        made_by = f"Made by `python -m bench forms DATA --documents {given.documents}`."
+        given.markdown.write_text(f"# Questions of many forms\n\n{made_by}\n\n{text}\n", "utf-8")
 
 
 def _arguments() -> argparse.Namespace:
@@ -54,8 +61,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("data", type=Path)
     everything = [name for name in NAMES if ":" not in name]
     parser.add_argument("names", nargs="*", default=everything, help="folders; all of them by default")
-    parser.add_argument("--documents", type=int, default=40, help="documents that questions are made of (40)")
-    parser.add_argument("--parts", type=chosen_parts, default=[*PARTS], help=f"some of {', '.join(PARTS)}")
+    parser.add_argument("--documents", type=int, default=20, help="documents that questions are made of (20)")
+    parser.add_argument("--parts", type=chosen_parts, default=BOOSTING, help=f"some of {', '.join(PARTS)}")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--markdown", type=Path)
@@ -71,6 +78,16 @@ def _rows(
             cells = (_cell(values.get((form, name)), parts) for name in names)
             before, after = (np.mean([np.mean(each[run.name]) for each in there]) for run in (RRF, DEFAULT))
             yield form, *cells, f"{before:.3f} → {after:.3f}"
+
+
+def _by_part(values: Mapping[tuple[str, str], Values], parts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield a row for each form, and one for all, over the questions of all collections."""
+    for form in (*FORMS, "all"):
+        there = [found for (name, _), found in values.items() if form in (name, "all")]
+        if there:
+            joined = {run: [value for found in there for value in found[run]] for run in there[0]}
+            usual = joined[DEFAULT.name]
+            yield form, str(len(usual)), *(str(change(joined[run], usual)) for run in (RRF.name, *parts))
 
 
 def _cell(found: Values | None, parts: Sequence[str]) -> str:
