@@ -212,7 +212,7 @@ def _titles(index: Index, works: Mapping[str, Work]) -> None:
         some = [each for each in read if each]
         sure = [each for each in some if any(credit.sure for credit in each.credits)]
         print(f"\n{told}: {len(read)}, with a name that lifts {len(some)}, with one that is sure {len(sure)}")
-        print("; ".join(credit.said for each in sure for credit in each.credits if credit.sure)[:600])
+        print("; ".join(credit.wording for each in sure for credit in each.credits if credit.sure)[:600])
 
 
 @contextmanager

@@ -74,7 +74,7 @@ NOW = 1_767_225_600.0
 TIMES = frozenset(
     (
         *("milliseconds", "latency_ms", "seconds", "created_at", "updated_at", "created", "updated", "digest"),
-        *("asked_at", "used_at", "expires_at", "synced_at"),
+        *("requested_at", "used_at", "expires_at", "synced_at"),
     )
 )
 #: A folder beside both indexes with files to import, and one in it with texts; what stands for the outer one's place.

@@ -8,8 +8,8 @@ what this prints; `make check` runs it. `--write` writes that page.
 A ceiling is what was reached, a target what is aimed for. When a figure falls, lower its ceiling in the same change.
 Rates are per 1,000 lines. A tuple assignment is `a, b = x, y` with as many values written out as names. A circle is a
 group of modules that import each other, imports inside functions included and imports for type checkers excluded.
-Banned words are those of `BANNED` as a part of a name of a class, function or argument, or in the first line of a
-docstring.
+Banned words are those of `BANNED` as a part of a name of a class, function, argument or field, or in the first line of
+a docstring.
 """
 
 from __future__ import annotations
@@ -191,9 +191,17 @@ def _names(modules: list[Module]) -> Iterator[tuple[str, float]]:
                 docstrings += _is_banned((ast.get_docstring(node) or "").partition("\n")[0], r"\b", r"\b")
             elif isinstance(node, ast.arg):
                 names.add((module.name, node.arg))
+            if isinstance(node, ast.ClassDef):
+                names.update((module.name, field) for field in _annotated(node))
     yield "class names used twice", sum(len(places) > 1 for places in classes.values())
     yield "banned words in names", sum(_is_banned(_snake_case(name), "(?:^|_)", "(?:$|_)") for _, name in names)
     yield "banned words in docstrings", docstrings
+
+
+def _annotated(node: ast.ClassDef) -> Iterator[str]:
+    for each in node.body:
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
+            yield each.target.id
 
 
 def _snake_case(name: str) -> str:

@@ -128,7 +128,7 @@ def test_a_copy_is_restored_where_no_index_is(tmp_path: Path) -> None:
         index.add(Document("old", "marmot"))
         index.admin.backup(tmp_path / "copy.db")
     restored = rifflux.restore(tmp_path / "copy.db", tmp_path / "other.db")
-    assert (restored.documents, restored.kept) == (1, None)
+    assert (restored.documents, restored.previous) == (1, None)
     assert keys(tmp_path / "other.db") == {"old"}
 
 

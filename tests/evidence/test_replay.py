@@ -67,7 +67,7 @@ def pack(name: str, value: Any) -> Callable[[Json], None]:
 
 def asking(name: str, value: Any) -> Callable[[Json], None]:
     def change(told: Json) -> None:
-        told["evidence_pack"]["asked"][name] = value
+        told["evidence_pack"]["request"][name] = value
 
     return change
 
@@ -131,7 +131,7 @@ def without_digest(told: Json) -> None:
 
 
 def without_asking(told: Json) -> None:
-    del told["evidence_pack"]["asked"]
+    del told["evidence_pack"]["request"]
 
 
 def reversed_list(told: Json) -> None:
@@ -198,8 +198,8 @@ TAMPERED: dict[str, Callable[[Json], None]] = {
     "arguments": asking("arguments", {"top_k": 3, "cite": "bibtex"}),
     "arguments that are none": asking("arguments", {"fame": 3}),
     "arguments of another kind": asking("arguments", {"top_k": "many", "cite": "bibtex"}),
-    "moment to come": asking("asked_at", "2999-01-01T00:00:00+00:00"),
-    "no moment": asking("asked_at", "yesterday"),
+    "moment to come": asking("requested_at", "2999-01-01T00:00:00+00:00"),
+    "no moment": asking("requested_at", "yesterday"),
     "state to come": asking("state", "999999-0123456789abcdef"),
     "state that is none": asking("state", "as it was"),
     "state of another index": asking("state", "7-0123456789abcdef"),
@@ -223,7 +223,7 @@ def test_what_was_tampered_with_is_found(index: Index, change: Callable[[Json], 
     if change is TAMPERED["score by a hair"]:
         change = item("score", told["evidence_pack"]["items"][0]["score"] * 1.00001)
     if change is TAMPERED["state of another index"]:
-        change = asking("state", told["evidence_pack"]["asked"]["state"].partition("-")[0] + "-0123456789abcdef")
+        change = asking("state", told["evidence_pack"]["request"]["state"].partition("-")[0] + "-0123456789abcdef")
     before = json.dumps(told)
     change(told)
     assert json.dumps(told) != before
@@ -379,7 +379,7 @@ def test_an_untouched_pack_agrees_while_files_are_built_beside_the_index(
 def pack_of(told: str) -> Json:
     """What a whole answer claims, but for the moment that it was asked."""
     found: Json = json.loads(told)["evidence_pack"]
-    return {name: value for name, value in found.items() if name not in ("asked", "digest")}
+    return {name: value for name, value in found.items() if name not in ("request", "digest")}
 
 
 @pytest.mark.parametrize("method", ["linked", "citations"])
@@ -428,6 +428,6 @@ def test_numbers_are_compared_to_six_digits_and_nothing_else_is() -> None:
 def test_a_pack_is_as_it_was_written(index: Index) -> None:
     found = index.retrieve(QUESTION, filter={"subjects": "math.AG"}, cite="csl").evidence
     assert read_pack(json.dumps(noun_json(found))) == found
-    assert found.asked
-    assert read_pack(json.dumps(noun_json(found))).asked == found.asked
-    assert found.asked.arguments == {"filter": {"subjects": "math.AG"}, "cite": "csl"}
+    assert found.request
+    assert read_pack(json.dumps(noun_json(found))).request == found.request
+    assert found.request.arguments == {"filter": {"subjects": "math.AG"}, "cite": "csl"}

@@ -248,7 +248,7 @@ def told(call: Callable[[World, Asked], Any], world: World, asked: Asked) -> str
         r"milliseconds=mappingproxy\([^)]*\)|milliseconds=\{[^}]*\}|(\b\w*seconds|time|created_at)=[\d.e-]+", "", answer
     )
     # A pack says when it was asked for, and its digest covers that.
-    answer = re.sub(r"(asked_at|digest)='[^']*'|created_at='[^']*\+00:00'", "", answer)
+    answer = re.sub(r"(requested_at|digest)='[^']*'|created_at='[^']*\+00:00'", "", answer)
     return re.sub(r"0x[0-9a-f]+", "", answer)
 
 

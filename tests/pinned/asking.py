@@ -46,8 +46,8 @@ SURFACES = ("python", "cli", "http", "mcp")
 #: Values that are never twice the same, or not in every installation; of tables of times, the names are kept.
 VOLATILE = frozenset(("seconds", "synced_at", "bytes", "kernels"))
 TIMES = frozenset(("milliseconds",))
-#: What a pack tells of the call that it is of.
-PER_CALL = frozenset(("asked", "digest"))
+#: What a pack records of its own call.
+PER_CALL = frozenset(("request", "digest"))
 #: Longer texts are cut here, and get a digest.
 LONGEST = 72
 DIGITS = 9

@@ -74,7 +74,7 @@ class Answerer:
     def _run(self, request: QuestionRequest, gone: Callable[[], bool]) -> _Run:
         checked_query(request.question)
         turns, notes = checked_history(request.history)
-        asked = _AnswerInput(
+        answer_input = _AnswerInput(
             question=request.question,
             history=turns,
             filter=checked_filter(request.filter),
@@ -82,7 +82,7 @@ class Answerer:
             max_tokens=request.max_tokens,
             deadline=checked_deadline(request.deadline_ms),
         )
-        return _Run(self, asked, None if request.extract else self.chat, gone, notes)
+        return _Run(self, answer_input, None if request.extract else self.chat, gone, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class _Run:
     """One question on its way to an answer; `chat` is None for one in quotations."""
 
     answerer: Answerer
-    asked: _AnswerInput
+    input: _AnswerInput
     chat: ChatModel | None
     gone: Callable[[], bool]
     notes: list[Notice] = field(default_factory=list)
@@ -133,7 +133,6 @@ class _Run:
             yield Failed(str(error), error)
 
     def _events(self) -> Iterator[AnswerEvent]:
-        asked = self.asked
         found = self.found()
         searched = found.searched
         evidence = found.evidence
@@ -147,14 +146,14 @@ class _Run:
             evidence = replace(evidence, pack=replace(evidence.pack, items=evidence.pack.items[:NEAREST]))
         elif not reason:
             most = 1 if enough.notice else MOST
-            quotations = chosen(found.ranking, most, found.given, comparing=compares(asked.question))
+            quotations = chosen(found.ranking, most, found.given, comparing=compares(self.input.question))
             quotations = marked(quotations, found.ranking.question)
             if not self.chat:
                 evidence, quotations = numbered(evidence, quotations)
         if enough.notice and not self.chat:
             self.notes.append(enough.notice)
         evidence = replace(evidence, pack=sealed(evidence.pack))
-        sources = Sources(asked.question, searched, evidence.pack, evidence.pack.confidence, tuple(self.notes))
+        sources = Sources(self.input.question, searched, evidence.pack, evidence.pack.confidence, tuple(self.notes))
         draft = Draft()
         by = EXTRACT
         if not self.chat or not (may_answer or not reason):
@@ -187,7 +186,7 @@ class _Run:
     def _answer(self, searched: str, evidence: Evidence, draft: Draft, reason: str, by: str) -> Answer:
         milliseconds = round((time.perf_counter() - self.started) * 1000, 3)
         return Answer(
-            self.asked.question,
+            self.input.question,
             searched,
             draft.text,
             tuple(draft.sentences),
@@ -211,9 +210,9 @@ class _Run:
         """Stream what the model writes; where it fails, what it wrote before that stands."""
         from rifflux.answer.prompts import answering
 
-        messages = answering(question, passages, self.asked.history)
+        messages = answering(question, passages, self.input.history)
         pieces = self._streaming(chat)(
-            messages, max_tokens=ANSWER_TOKENS, deadline=self.asked.deadline, gone=self.gone, spent=self._spent
+            messages, max_tokens=ANSWER_TOKENS, deadline=self.input.deadline, gone=self.gone, spent=self._spent
         )
         try:
             yield from written(draft, pieces, passages)
@@ -235,8 +234,8 @@ class _Run:
 
         One that does not seem to is completed where nothing answers it alone, if that finds something better.
         """
-        question = self.asked.question
-        history = self.asked.history
+        question = self.input.question
+        history = self.input.history
         searcher = Searcher(self.answerer.sources[0].view)
         if not history:
             return self._looked_up(question)
@@ -255,11 +254,11 @@ class _Run:
         evidence = gather(
             self.answerer.sources,
             text,
-            self.asked.filter,
+            self.input.filter,
             self.answerer.citing,
-            top_k=self.asked.top_k,
-            max_tokens=self.asked.max_tokens,
-            deadline=self.asked.deadline,
+            top_k=self.input.top_k,
+            max_tokens=self.input.max_tokens,
+            deadline=self.input.deadline,
         )
         passages = _passages(evidence)
         start = time.perf_counter()
@@ -269,7 +268,7 @@ class _Run:
         enough = sufficiency(evidence, ranking.blocks)
         given: list[str] = []
         if follow_up:
-            given = [turn.content for turn in self.asked.history if turn.role == ASSISTANT]
+            given = [turn.content for turn in self.input.history if turn.role == ASSISTANT]
         return Prepared(text, evidence, passages, ranking, enough, given)
 
     def _rewritten(self, question: str) -> str:
@@ -279,9 +278,9 @@ class _Run:
         assert self.chat
         streaming = replace(self._streaming(self.chat), first_s=REWRITE_S, next_s=REWRITE_S)
         limit = time.perf_counter() + REWRITE_S
-        if self.asked.deadline:
-            limit = min(limit, self.asked.deadline)
-        messages = rewriting(question, self.asked.history)
+        if self.input.deadline:
+            limit = min(limit, self.input.deadline)
+        messages = rewriting(question, self.input.history)
         try:
             said = "".join(
                 streaming(messages, max_tokens=REWRITE_TOKENS, deadline=limit, gone=self.gone, spent=self._spent)

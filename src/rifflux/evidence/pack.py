@@ -55,12 +55,12 @@ class EvidenceItem:
 class PackRequest:
     """The request that a pack answers, for repeating it.
 
-    `arguments` are those of the call, without the query; `asked_at` is the time (ISO 8601), `state` the contents of the
-    index at that time (`Store.contents`), and `settings` a digest of everything else that affects an answer.
+    `arguments` are those of the call, without the query; `requested_at` is the time (ISO 8601), `state` the contents of
+    the index at that time (`Store.contents`), and `settings` a digest of everything else that affects an answer.
     """
 
     arguments: Mapping[str, Any]
-    asked_at: str
+    requested_at: str
     state: str
     settings: str
 
@@ -100,8 +100,8 @@ class EvidencePack:
     `tokens` of at most `max_tokens` were used for titles and texts; documents below `min_relevance` that the query does
     not name were excluded. `confidence` is the relevance of the most relevant document with a text; `uncertain` is True
     if it is low, or if there is no text. `bibliography` contains, if requested, the entry of each cited document by
-    citation key. `asked` is the request, `digest` is `pack_digest` of everything else; packs with the same content are
-    equal whenever they were made.
+    citation key. `request` is the request, `digest` is `pack_digest` of everything else; packs with the same content
+    are equal whenever they were made.
     """
 
     query: str
@@ -114,7 +114,7 @@ class EvidencePack:
     notes: tuple[Notice, ...] = ()
     bibliography: Mapping[str, Any] = field(default_factory=dict)
     min_relevance: float = 0.0
-    asked: PackRequest | None = field(default=None, compare=False)
+    request: PackRequest | None = field(default=None, compare=False)
     digest: str = field(default="", compare=False)
 
 

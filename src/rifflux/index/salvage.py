@@ -79,7 +79,7 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
         documents, chunks = (salvaged.rows.get(table, 0) for table in ("document", "chunk"))
         rows = f"{documents:,} documents and {chunks:,} chunks"
         done = [f"the database was damaged: took {rows} over into a new file"]
-        damaged_file = str(salvaged.kept)
+        damaged_file = str(salvaged.original)
         if salvaged.uncertain:
             done.append(f"{salvaged.uncertain:,} rows lay on damaged pages and are kept as they could be read")
         if salvaged.unknown:
@@ -90,7 +90,7 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
         mended = index.admin.repair(progress)
         closed = close_to_others(path)
     problems = (*mended.problems, *exposure(path))
-    return replace(mended, done=(*done, *mended.done, *closed), problems=problems, kept=damaged_file)
+    return replace(mended, done=(*done, *mended.done, *closed), problems=problems, original=damaged_file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Restored:
     path: str
     copy: str
     documents: int
-    kept: str | None = None
+    previous: str | None = None
     problems: tuple[Problem, ...] = ()
 
 

@@ -42,7 +42,7 @@ class Repaired:
 
     done: tuple[str, ...]
     problems: tuple[Problem, ...]
-    kept: str | None = None
+    original: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class DocumentChange:
 class Edge:
     """A link between two documents, as a given chunk of one and the first chunk of the other."""
 
-    asked: int
+    requested: int
     chunk: int
     kind: str
     confidence: float

@@ -139,12 +139,12 @@ class Moment:
 class Credit:
     """An author, venue or year named in a question.
 
-    `role` is `authors`, `venue` or `year`; `said` is the wording of the question; `names` are the spellings found in
+    `role` is `authors`, `venue` or `year`; `wording` is the question's; `names` are the spellings found in
     works. `sure` means that the words cannot mean anything else; `why` gives the evidence.
     """
 
     role: str
-    said: str
+    wording: str
     names: tuple[str, ...]
     sure: bool = False
     why: tuple[str, ...] = ()
@@ -159,7 +159,7 @@ class Credit:
     @property
     def label(self) -> str:
         """Return a readable label, such as `by: Dijkstra`."""
-        return f"{_PREPOSITIONS[self.role]}: {self.said}"
+        return f"{_PREPOSITIONS[self.role]}: {self.wording}"
 
 
 _PREPOSITIONS = {"authors": "by", "venue": "in", "year": "of"}

@@ -179,7 +179,7 @@ class TestReasons:
 
     def test_terms_held_and_missed(self, small: Index) -> None:
         terms = {term.word: term for term in small.why("otters zebras", "bare").terms}
-        assert (terms["otters"].held, terms["otters"].term, terms["zebras"].held) == (True, "otter", False)
+        assert (terms["otters"].matched, terms["otters"].term, terms["zebras"].matched) == (True, "otter", False)
         assert terms["zebras"].frequency == 0 < terms["otters"].frequency
         assert terms["zebras"].idf > terms["otters"].idf
 

@@ -56,7 +56,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 VOLATILE = frozenset(
     (
         *("milliseconds", "latency_ms", "seconds", "day", "created_at", "updated_at", "created", "updated"),
-        *("used_at", "expires_at", "revoked_at", "asked_at", "answered_at", "ended_at", "seen_at", "digest"),
+        *("used_at", "expires_at", "revoked_at", "requested_at", "answered_at", "ended_at", "seen_at", "digest"),
     )
 )
 DATES = ("2024", "2024-05-02", "2030-01-01", "yesterday")

@@ -174,7 +174,7 @@ class TestSearchWithChoices:
         assert (answer["fusion"], answer["reranker"]) == ("rrf", "features")
         assert agent.ask("search", query="cache", fusion="linear:by-specificity")["fusion"] == "linear"
         assert agent.ask("search", query="cache", boosts={"identified": 2})["count"]
-        (told,) = agent.ask("search", query="cache", mode="lexical", fusion="rrf")["notes"]["told"]
+        (told,) = agent.ask("search", query="cache", mode="lexical", fusion="rrf")["notes"]["remarks"]
         assert "ignored" in told
         assert agent.ask("search", query="cache", kinds=["pdf"])["count"] == 0
 

@@ -145,7 +145,7 @@ class _Trial:
 
     def mention(self, terms: Sequence[QueryTerm]) -> Iterator[Change]:
         """Test adding the rarest query term that the chunk lacks, then all missing terms."""
-        missing = [term for term in terms if not term.held and term.frequency and " " not in term.term]
+        missing = [term for term in terms if not term.matched and term.frequency and " " not in term.term]
         if not missing or LEXICAL not in self.candidates.rankings:
             return
         rarest = max(missing, key=lambda term: term.idf)

@@ -19,7 +19,7 @@ class QueryTerm:
     word: str
     frequency: int
     idf: float
-    held: bool
+    matched: bool
     variant: bool = False
 
 

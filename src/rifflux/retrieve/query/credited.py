@@ -83,7 +83,7 @@ def credit_notes(credits: Sequence[Credit]) -> tuple[Notice, ...]:
 
 def _listed(credit: Credit) -> list[str]:
     """Return the spellings and the evidence to list for a credit."""
-    others = [name for name in credit.names if name != credit.said]
+    others = [name for name in credit.names if name != credit.wording]
     if len(others) > MAX_REPORTED:
         more = [f"and {len(others) - MAX_REPORTED} more"]
     else:

@@ -66,7 +66,7 @@ class _Question(Sentence):
                 if evidence and sum(evidence.values()) >= ENOUGH:
                     credit, span = self._credit(role, mention, evidence, only)
                     same = [each for each, _ in found if not {*each.names}.isdisjoint(credit.names)]
-                    found.append((replace(same[0], said=credit.said) if same else credit, span))
+                    found.append((replace(same[0], wording=credit.wording) if same else credit, span))
         found += self._of_years(years, found, only)
         only = only and bool(found) and self._only_requests([span for _, span in found])
         sure = [span for credit, span in found if credit.sure]

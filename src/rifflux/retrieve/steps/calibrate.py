@@ -115,13 +115,13 @@ class PassageTerms:
     """The terms of a passage, read once for all that compares it with a query.
 
     `spelled` has spaces around each term and gaps between title, headings and text, so that adjacent terms are
-    neighbours in it. `said` are additional searchable phrases of the passage. `words` are the terms of `spelled` in
+    neighbours in it. `aliases` are additional searchable phrases of the passage. `words` are the terms of `spelled` in
     order and `bag` the same as a set; `naming` are those of title and headings, and `names` those of the title and of
     each further name of the document.
     """
 
     spelled: str
-    said: str
+    aliases: str
     words: tuple[str, ...]
     bag: frozenset[str]
     naming: frozenset[str]
@@ -206,7 +206,7 @@ class Relevance:
             passage = terms_of(self.analyzer.beside(query.languages.stands_for, hit.language), hit)
             titled.append(bool(asked) and asked in passage.names)
             # A clause matches where its terms are adjacent.
-            texts.append(passage.spelled + passage.said + times * dated)
+            texts.append(passage.spelled + passage.aliases + times * dated)
         if query.variants:
             stand_ins = _stand_ins(query)
         else:

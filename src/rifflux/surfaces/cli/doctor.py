@@ -79,12 +79,12 @@ def _json(problems: Sequence[Problem]) -> dict[str, object]:
 
 def _print_repaired(done: Repaired, *, as_json: bool) -> None:
     if as_json:
-        show.print_json({**_json(done.problems), "done": done.done, "kept": done.kept})
+        show.print_json({**_json(done.problems), "done": done.done, "original": done.original})
         return
     for line in done.done:
         show.console().print(show.one_line(line))
-    if done.kept:
-        show.console().print(f"the damaged file is kept as {show.one_line(done.kept)}", style="yellow")
+    if done.original:
+        show.console().print(f"the damaged file is kept as {show.one_line(done.original)}", style="yellow")
     _print(done.problems)
 
 

@@ -37,8 +37,8 @@ def restore(
     path = here.settings().index_path(create=True) if beside is None else beside.expanduser()
     restored = rifflux.restore(file, path)
     text = f"restored {restored.documents:,} documents to {restored.path}"
-    if restored.kept:
-        text += f"; what was there is kept as {restored.kept}"
+    if restored.previous:
+        text += f"; what was there is kept as {restored.previous}"
     show.outcome(show.one_line(text), asdict(restored), as_json=here.json)
     for problem in restored.problems:
         show.note(with_cure(problem, CURES))

@@ -40,7 +40,7 @@ class ConversationNotes(Shape):
 
     warning: str = Field(description="How to treat the text")
     degraded: list[str] = Field(default=[], description="What degraded the search")
-    told: list[str] = Field(default=[], description="Other remarks on the search")
+    remarks: list[str] = Field(default=[], description="Other remarks on the search")
 
 
 class ConversationsOutput(Shape):
@@ -60,11 +60,11 @@ def search_conversations(desk: Desk, request: MessagesRequest) -> Annotated[Call
     if found.trace.degraded:
         notes.degraded = [desk.sentence(notice) for notice in found.trace.degraded]
     if found.trace.notes:
-        notes.told = [desk.sentence(each) for each in found.trace.notes]
+        notes.remarks = [desk.sentence(each) for each in found.trace.notes]
     output = ConversationsOutput(query=echoed(request.query), count=len(messages), notes=notes, messages=messages)
     lead = quoted(query=output.query, count=output.count)
     blocks = [(_head(each), _read(each)) for each in messages]
-    return reply(output, fenced("\n".join([lead, *notes.degraded, *notes.told]), blocks))
+    return reply(output, fenced("\n".join([lead, *notes.degraded, *notes.remarks]), blocks))
 
 
 def _found_message(hit: MessageHit) -> FoundMessage:

@@ -58,7 +58,7 @@ def everything(
     fit = how_many_fit(("\n".join(each) for each in blocks), max_tokens, counter(index))
     notes = search_notes(desk, index, results, [hit.id for hit in results[fit:]], max_tokens)
     if results.trace.notes:
-        notes.told = [desk.sentence(each) for each in results.trace.notes]
+        notes.remarks = [desk.sentence(each) for each in results.trace.notes]
     found = found_json(results, index.profile.analyzer)[:fit]
     output = EverythingOutput(
         query=echoed(results.query),
@@ -69,7 +69,7 @@ def everything(
             SourcedPassage.of(passage, source=_source(hit)) for passage, hit in zip(found, results[:fit], strict=True)
         ],
     )
-    remarks = [*notes.degraded, *notes.told, notes.hint, notes.left_out.how if notes.left_out else ""]
+    remarks = [*notes.degraded, *notes.remarks, notes.hint, notes.left_out.how if notes.left_out else ""]
     lead = quoted(query=output.query, mode=output.mode, count=fit)
     return reply(output, fenced("\n".join([lead, *filter(None, remarks)]), blocks[:fit]))
 

@@ -71,7 +71,7 @@ def _reply(desk: Desk, opened: OpenIndex, results: Results, offset: int, max_tok
         results=[FoundShape.of(hit) for hit in found_json(results, opened.index.profile.analyzer)[:fit]],
     )
     lead = quoted(query=output.query, mode=output.mode, offset=offset, count=fit)
-    remarks = [*notes.degraded, *notes.told, notes.hint, notes.left_out.how if notes.left_out else ""]
+    remarks = [*notes.degraded, *notes.remarks, notes.hint, notes.left_out.how if notes.left_out else ""]
     return reply(output, fenced("\n".join([lead, *filter(None, remarks)]), blocks[:fit]))
 
 

@@ -100,7 +100,7 @@ class SearchNotes(Shape):
     warning: str = Field(description="How to treat the texts of the results")
     effective_mode: str = Field(description="The mode that answered, where a channel was missing")
     degraded: list[str] = Field(default=[], description="What was missing, and the cure")
-    told: list[str] = Field(default=[], description="What was deliberately left out or added to the search")
+    remarks: list[str] = Field(default=[], description="What was deliberately left out or added to the search")
     left_out: UnreturnedResults | None = Field(default=None, description="What did not fit max_tokens")
     collections: list[CollectionNote] = Field(default=[], description="Descriptions of the collections of the results")
     hint: str = Field(default="", description="What to do about an answer that is empty or may be out of date")
@@ -186,7 +186,7 @@ def search_notes(desk: Desk, index: Index, results: Results, left_out: Sequence[
     if results.trace.degraded:
         notes.degraded = [desk.sentence(notice) for notice in results.trace.degraded]
     if results.trace.notes:
-        notes.told = [desk.sentence(each) for each in results.trace.notes]
+        notes.remarks = [desk.sentence(each) for each in results.trace.notes]
     if left_out:
         notes.left_out = UnreturnedResults(
             count=len(left_out),

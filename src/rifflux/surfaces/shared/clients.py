@@ -50,12 +50,12 @@ class Client:
     title: str
     file: Callable[[], Path]
     key: str = "mcpServers"
-    besides: Mapping[str, Any] | None = None
+    extra: Mapping[str, Any] | None = None
 
     def entry(self, command: Sequence[str]) -> JsonObject:
         """Return the entry of a server that a command starts."""
         program, *arguments = command
-        return {**(self.besides or {}), "command": program, "args": arguments}
+        return {**(self.extra or {}), "command": program, "args": arguments}
 
     def entry_text(self, command: Sequence[str]) -> str:
         """Return the entry as text of the file."""
@@ -104,7 +104,7 @@ class Client:
 
 #: The clients by name.
 CLIENTS: Mapping[str, Client] = {
-    "claude-code": Client("Claude Code", lambda: _home(".claude.json"), besides={"type": "stdio"}),
+    "claude-code": Client("Claude Code", lambda: _home(".claude.json"), extra={"type": "stdio"}),
     "claude-desktop": Client("Claude Desktop", lambda: _application("Claude", "claude_desktop_config.json")),
     "codex": Client("Codex", _codex, "mcp_servers"),
     "cursor": Client("Cursor", lambda: _home(".cursor", "mcp.json")),

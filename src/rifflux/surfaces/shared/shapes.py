@@ -46,13 +46,13 @@ class StepShape(Shape):
 
 
 class TermShape(Shape):
-    """A term of the query and whether the document's best passage holds it."""
+    """A term of the query and whether the document's best passage contains it."""
 
     term: str = Field(description="As indexed")
     word: str = Field(description="As in the query")
     frequency: int = Field(description="In how many chunks it occurs")
     idf: float = Field(description="How rare it is")
-    held: bool
+    matched: bool
     variant: bool = Field(description="True for a spelling variant or synonym")
 
 
@@ -211,7 +211,7 @@ class ArgumentsShape(Shape):
     """The request for evidence, so that it can be repeated."""
 
     arguments: JsonObject = Field(description="The arguments besides the question")
-    asked_at: str = Field(description="ISO 8601")
+    requested_at: str = Field(description="ISO 8601")
     state: str = Field(description="The contents of the index then")
     settings: str = Field(description="A digest of everything else that the answer depends on")
 
@@ -240,7 +240,7 @@ class EvidenceShape(Shape):
     bibliography: JsonObject = Field(
         description="Each cited work by its citation key, if requested by cite: a BibTeX entry or an item of CSL-JSON"
     )
-    asked: ArgumentsShape | None = Field(
+    request: ArgumentsShape | None = Field(
         description="What verify needs to repeat the request; null for the pack of an answer"
     )
     digest: str = Field(description="SHA-256 of all claims of the pack, as canonical JSON")

@@ -110,10 +110,11 @@ def _made_of(why: Why) -> str:
 def _terms(terms: Sequence[QueryTerm]) -> Iterator[str]:
     query_terms = sorted((term for term in terms if not term.variant), key=lambda term: -term.idf)
     for name, is_match in (("holds", True), ("misses", False)):
-        if some := [term for term in query_terms if term.held is is_match]:
+        if some := [term for term in query_terms if term.matched is is_match]:
             yield _row(name, _listed(f"{term.word} (idf {term.idf:.2f})" for term in some))
     if variants := [term for term in terms if term.variant]:
-        yield _row("also searched", _listed(f"{term.term} ({'held' if term.held else 'missed'})" for term in variants))
+        outcomes = (f"{term.term} ({'matched' if term.matched else 'missed'})" for term in variants)
+        yield _row("also searched", _listed(outcomes))
 
 
 def _listed(names: Iterable[str]) -> str:

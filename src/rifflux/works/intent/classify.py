@@ -316,7 +316,7 @@ def _reference(query: Query) -> str:
     It asks for all works of a person, or refers to one as in a footnote: by an author known here, then a year and a few
     bare words. Without the author it would be an event: `Chile earthquake 1960`.
     """
-    people = [credit.said for credit in query.credits if credit.role == AUTHORS]
+    people = [credit.wording for credit in query.credits if credit.role == AUTHORS]
     typed = query.phrasing.body.strip()
     year = YEAR_OF_WORK.search(query.phrasing.body)
     if year and not query.credits_only and is_bare(typed, query.words):

@@ -122,7 +122,7 @@ def work_of_author(text: str, query: Query, store: Store, visible: LicensePolicy
     if it contains enough of them; if several works have that title, the note says so.
     """
     people = [credit for credit in query.credits if credit.role == AUTHORS]
-    forms = [form.replace("WHO", re.escape(credit.said)) for credit in people for form in _CALLED]
+    forms = [form.replace("WHO", re.escape(credit.wording)) for credit in people for form in _CALLED]
     called = next((found for form in forms if (found := re.search(form, text, re.IGNORECASE))), None)
     if called is None:
         return None, ""

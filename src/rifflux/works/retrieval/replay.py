@@ -52,24 +52,24 @@ def replayed(retriever: WorksRetriever, pack: EvidencePack) -> Replay:
 
     Raises `InvalidArgument` for a pack without a recorded request, and `ModelError` if a model does not answer.
     """
-    recorded = pack.asked
+    recorded = pack.request
     if recorded is None:
         raise InvalidArgument("this pack does not record its request: 'retrieve' makes packs that can be replayed")
     searcher = retriever.searcher.refreshed(pack.query)
     problems = check_digest(pack)
     try:
-        moment = datetime.fromisoformat(recorded.asked_at)
+        moment = datetime.fromisoformat(recorded.requested_at)
         if moment.timestamp() > searcher.view.session.now() + 1:
-            problems.append(f"its request is dated {recorded.asked_at}, which is in the future")
+            problems.append(f"its request is dated {recorded.requested_at}, which is in the future")
         year = moment.year
     except (ValueError, TypeError, OverflowError):
-        return Replay(DIFFERS, (*problems, f"its request is dated {recorded.asked_at!r}, which is not a date"))
+        return Replay(DIFFERS, (*problems, f"its request is dated {recorded.requested_at!r}, which is not a date"))
     skipped = _OF_THE_MOMENT.intersection(note.code for note in pack.notes)
     try:
         found = retriever.again(pack, RetrievalSettings(PATIENT_MS, PATIENT_MS, year, skipped))
     except (InvalidArgument, TypeError) as error:
         return Replay(DIFFERS, (*problems, f"its request cannot be repeated: {error}"))
-    request = found.evidence.asked
+    request = found.evidence.request
     assert request is not None
     if recorded.state != request.state or recorded.settings != request.settings:
         return _stale(recorded, request, problems)
@@ -86,7 +86,7 @@ def _comparable(pack: EvidencePack) -> Mapping[str, Any]:
     for note in claims["notes"]:
         del note["text"]
     del claims["digest"]
-    del claims["asked"]["asked_at"]
+    del claims["request"]["requested_at"]
     return claims
 
 

@@ -147,7 +147,7 @@ class WorksRetriever:
             listed = page_of(works, found, searcher, context)
             pack = pack_of(listed, candidates, found, searcher, context)
             clock.add("pack", start)
-            pack = sealed(replace(pack, asked=pack_request))
+            pack = sealed(replace(pack, request=pack_request))
             trace = found.plan.completed_trace()
             facts = found.plan.evidence.facts(candidates.ids)
             retrieval = _retrieval(question, candidates, listed.head(request.top_k), pack, trace, view, facts)
@@ -183,7 +183,7 @@ class WorksRetriever:
 
     def again(self, pack: EvidencePack, settings: RetrievalSettings) -> Retrieval:
         """Repeat the request of a pack with the given settings. Raises `InvalidArgument`."""
-        arguments = pack.asked.arguments if pack.asked else {}
+        arguments = pack.request.arguments if pack.request else {}
         known = [each.name for each in declared(RetrieveRequest)]
         if unknown := sorted(set(arguments) - {*known}):
             raise InvalidArgument(f"its argument {unknown[0]!r} is not one of retrieve")

@@ -356,9 +356,9 @@ def neighbors(store: Store, query: Query, seeds: Ids, intent: Intent) -> tuple[R
         edges = store.catalog.linked(seeds, incoming=direction == IN)
         fan: dict[int, int] = defaultdict(int)
         for edge in edges:
-            fan[edge.asked] += 1
+            fan[edge.requested] += 1
         for edge in edges:
-            scores[edge.chunk] += edge.confidence / ((rank[edge.asked] + 1) * fan[edge.asked] ** 0.5)
+            scores[edge.chunk] += edge.confidence / ((rank[edge.requested] + 1) * fan[edge.requested] ** 0.5)
             confidence[edge.chunk] = max(confidence[edge.chunk], edge.confidence)
     found = np.fromiter(scores, np.int64, len(scores))
     values = np.fromiter(scores.values(), np.float64, len(scores))

@@ -127,7 +127,7 @@ class TestFaults:
         assert all(problem.cure in (rifflux.Cure.REPAIR, rifflux.Cure.INDEX) for problem in problems)
         assert not any(problem.unreadable for problem in problems)
         repaired = rifflux.repair(db)
-        assert (repaired.problems, repaired.kept) == ((), None)
+        assert (repaired.problems, repaired.original) == ((), None)
         assert repaired.done
         assert diagnose(db) == []
         with rifflux.open(db) as index:
@@ -223,8 +223,8 @@ class TestDamage:
         assert any(problem.unreadable for problem in diagnose(db))
         damaged = db.read_bytes()
         repaired = rifflux.repair(db)
-        assert repaired.kept is not None
-        assert Path(repaired.kept).read_bytes() == damaged
+        assert repaired.original is not None
+        assert Path(repaired.original).read_bytes() == damaged
         assert repaired.problems == ()
         with rifflux.open(db) as index:
             assert index.status().documents == DOCUMENTS
@@ -257,7 +257,7 @@ class TestDamage:
     def test_a_file_that_was_cut_off_gives_what_is_left(self, db: Path, pages: int) -> None:
         with db.open("r+b") as file:
             file.truncate((pages * 2 // 3) * 8192)
-        assert rifflux.repair(db).kept
+        assert rifflux.repair(db).original
         with rifflux.open(db, model="hash") as index:
             assert index.admin.check() == []
 
@@ -377,7 +377,7 @@ class TestMissingTables:
         assert problem.unreadable
         repaired = rifflux.repair(db)
         assert repaired.problems == ()
-        assert Path(str(repaired.kept)).exists()
+        assert Path(str(repaired.original)).exists()
         with rifflux.open(db) as index:
             assert index.admin.check() == []
             assert index.search(word(3), mode="lexical") or table == "document_text"
@@ -501,5 +501,5 @@ class TestBackup:
         report = run.json("doctor", "--db", db, status=1)
         assert report["problems"][0]["what"] == "2 chunks are missing from the word index"
         mended = run.json("doctor", "--repair", "--db", db)
-        assert (mended["sound"], mended["kept"]) == (True, None)
+        assert (mended["sound"], mended["original"]) == (True, None)
         assert mended["done"] == ["2 chunks are missing from the word index: put them in"]

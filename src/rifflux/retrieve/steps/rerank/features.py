@@ -140,8 +140,8 @@ def feature_input(
     terms_by_hit = []
     for passage, dated in zip(passages, (table[MOMENT] > 0).tolist(), strict=True):
         bag = passage.bag
-        if passage.said:
-            bag = bag.union(passage.said.split())
+        if passage.aliases:
+            bag = bag.union(passage.aliases.split())
         if dated:
             bag |= times
         terms_by_hit.append(bag)

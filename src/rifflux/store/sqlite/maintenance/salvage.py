@@ -56,7 +56,7 @@ class Salvaged:
     pages whose table cannot be determined.
     """
 
-    kept: Path
+    original: Path
     rows: dict[str, int]
     again: int = 0
     uncertain: int = 0
@@ -210,9 +210,9 @@ def salvage(location: str) -> Salvaged:
             raise DamagedIndex(
                 f"nothing can be read of {path}: restore a copy, or delete it and index your files again"
             )
-        kept = exchange(path, new, "damaged")
-        assert kept
-        return Salvaged(kept, rows, again, uncertain, unknown)
+        original = exchange(path, new, "damaged")
+        assert original
+        return Salvaged(original, rows, again, uncertain, unknown)
 
 
 def _without_zeros(value: Any) -> Any:

@@ -35,7 +35,7 @@ export function best(trails) {
 /** What became of a document for a question. */
 export function verdict(told) {
   const place = told.rank === null ? "It is not among the candidates" : `It is number ${count(told.rank)} of ${some(told.candidates, "candidate")}`;
-  const words = (held) => told.terms.filter((term) => !term.variant && term.held === held).map((term) => term.word).join(", ");
+  const words = (matched) => told.terms.filter((term) => !term.variant && term.matched === matched).map((term) => term.word).join(", ");
   return h("div", {class: "stack", role: "status"},
     h("p", null, h("b", null, told.document), `: ${place}${told.found ? "." : ", and so not on the page."}`),
     h("p", null, told.reason),

@@ -41,7 +41,7 @@ _DEPTH = 6
 class Theorem:
     """A statement environment: its printed name and its counter, None if unnumbered."""
 
-    shown: str
+    name: str
     counter: str | None = None
 
 
@@ -51,7 +51,7 @@ class Numbering:
 
     theorems: dict[str, Theorem] = field(default_factory=dict)
     within: dict[str, str] = field(default_factory=dict)
-    shown: dict[str, str] = field(default_factory=dict)
+    formats: dict[str, str] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)
 
     def step(self, counter: str, by: int = 1) -> None:
@@ -81,7 +81,7 @@ class Numbering:
             top = "section"
         else:
             top = "chapter"
-        self.shown[top] = rf"\Alph{{{top}}}"
+        self.formats[top] = rf"\Alph{{{top}}}"
         self.step(top, -self._counts.get(top, 0))
 
     def _inside(self, counter: str, seen: set[str]) -> Iterator[str]:
@@ -101,7 +101,7 @@ class Numbering:
         outer = self.within.get(whole)
         usual = (rf"\the{outer}." if outer else "") + rf"\arabic{{{whole}}}"
         if depth:
-            return self._expanded(self.shown.get(whole, usual), depth - 1)
+            return self._expanded(self.formats.get(whole, usual), depth - 1)
         return ""
 
 
@@ -154,10 +154,10 @@ def numbering(preamble: str, body: str = "") -> Numbering:
         own = counter(match[3])
         found.within[own] = counter(match[4])
         if match[2] or match[1] == "@addtoreset":
-            found.shown.setdefault(own, rf"\arabic{{{own}}}")
+            found.formats.setdefault(own, rf"\arabic{{{own}}}")
     for match in _COUNTER_FORMAT.finditer(preamble):
         if meaning := argument(preamble, match.end()):
-            found.shown[counter(match[1])] = meaning[0]
+            found.formats[counter(match[1])] = meaning[0]
     return found
 
 

@@ -199,7 +199,7 @@ class PaperOutline:
         """Return the kind of a statement in one word, so that one printed as `Main Theorem` is a theorem."""
         if name == PROOF:
             return PROOF
-        words = self.numbers.theorems[name].shown.lower().split() or [name]
+        words = self.numbers.theorems[name].name.lower().split() or [name]
         return next((word for word in words if word in USUAL), words[0])
 
     def _heading(self, name: str, kind: str, option: str) -> str:
@@ -207,12 +207,12 @@ class PaperOutline:
             of = f" of {self._last}" if self._last else ""
             return option or f"Proof{of}"
         theorem = self.numbers.theorems[name.rstrip("*")]
-        self._last = theorem.shown
+        self._last = theorem.name
         self._number = ""
         if theorem.counter is not None and not name.endswith("*"):
             self.numbers.step(theorem.counter)
             self._number = self.numbers.number(theorem.counter)
-            self._last = f"{theorem.shown} {self._number}"
+            self._last = f"{theorem.name} {self._number}"
         if option:
             return f"{self._last} ({option})"
         return self._last
