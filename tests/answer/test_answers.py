@@ -51,6 +51,40 @@ def test_what_nothing_answers_is_refused_with_the_nearest(index: Index, question
     assert 1 <= len(answer.pack.items) <= 3
 
 
+@pytest.mark.parametrize("question", ["", "  \n\t"])
+def test_an_empty_question_is_an_error_of_one_sentence(index: Index, question: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        index.answer(question)
+    assert str(caught.value).strip()
+    assert len(str(caught.value).splitlines()) == 1
+
+
+#: Questions of ten thousand characters, and of characters that say nothing.
+@pytest.mark.parametrize(
+    "question",
+    [
+        "x" * 10_000,
+        "?" * 10_000,
+        "x7 %d " * 1_700,
+        "what about " + "snow, rain and ice; " * 500,
+        "\x00\x01",
+        "[1] ?!",
+        "💥",
+    ],
+)
+def test_what_is_hardly_a_question_is_refused_in_one_sentence(index: Index, question: str) -> None:
+    answer = index.answer(question)
+    assert (answer.refused, answer.text) == (True, "")
+    assert len(answer.reason.splitlines()) == 1
+    assert answer.question == question
+
+
+def test_a_question_of_ten_thousand_characters_quotes_only_what_there_is(index: Index) -> None:
+    answer = index.answer("how long do cache entries live? " * 330)
+    texts = {document.text for document in NOTES}
+    assert all(any(each.text in text for text in texts) for each in answer.sentences)
+
+
 @pytest.mark.parametrize("wording", ["{}", "{}?", "What is {}?", "Tell me about {}", "Explain {}"])
 def test_wordings_are_answered_alike(index: Index, wording: str) -> None:
     assert index.answer(wording.format("eviction")).text.startswith(NOTES[1].text)
