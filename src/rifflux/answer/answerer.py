@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from rifflux.answer.documented import documentation
 from rifflux.answer.extract import MOST, Quotation, RankedBlocks, chosen, compares, marked, numbered, ranked
 from rifflux.answer.gather import Evidence, Place, gather
 from rifflux.answer.history import ASSISTANT, Turn, checked_history, completed, follows
@@ -313,17 +314,28 @@ def _passages(evidence: Evidence) -> list[SourcePassage]:
         hit = next((hit for hit in source.hits if hit.id == item.chunk_id), None)
         analyzer = source.searcher.analyzer.beside(source.query.languages.stands_for, hit.language if hit else "")
         is_code = hit is not None and hit.kind == "code"
-        document = source.documents.get(hit.place) if hit and not is_code else None
-        if document and document.text not in leads:
-            leads[document.text] = turn_lead(document.text)
-        lead = leads[document.text] if document else None
+        document = source.documents.get(hit.place) if hit else None
+        lead: TurnLead | None = None
+        documented: list[Span] = []
+        if document and is_code:
+            documented = _within(documentation(document.text), item.span)
+        elif document:
+            if document.text not in leads:
+                leads[document.text] = turn_lead(document.text)
+            lead = leads[document.text]
         sections: Sequence[tuple[int, str]] = ()
         if hit and hit.span != item.span:
             if hit.place not in chunks:
                 chunks[hit.place] = source.searcher.store.catalog.chunks_of(*hit.place)
             sections = _sections(chunks[hit.place], item.span)
-        found.append(SourcePassage(item, analyzer, is_code, lead, sections))
+        found.append(SourcePassage(item, analyzer, is_code, lead, sections, documented=documented))
     return found
+
+
+def _within(spans: Sequence[Span], outer: Span) -> list[Span]:
+    """Return what of some spans lies within another one, counted from where that starts."""
+    start, end = outer
+    return [(max(0, each[0] - start), min(each[1], end) - start) for each in spans if each[0] < end and start < each[1]]
 
 
 def _sections(chunks: Sequence[Hit], span: Span) -> list[tuple[int, str]]:

@@ -75,6 +75,8 @@ _BUILDING = re.compile(
 )
 _LABEL = re.compile(r"\s*\.\.(?:\s(?![\w:-]+::).*)?")
 _OPTION = re.compile(r"\s*:[\w-]+:(?:\s.*)?")
+#: A field with an argument, such as `:param size:`: a term that the rest of the line and its body describe.
+_FIELD = re.compile(r"\s*:([a-z]+ [^:`]+):(?:\s+(\S.*))?")
 #: An admonition, a fold or a tab of Python-Markdown: its title is a term that the indented lines below it describe.
 _ADMONITION = re.compile(r"""\s*(?:(?:!!!|\?{3}\+?)\s+[\w-]+(?:[ \t]+[\w-]+)*|={3}[!+]*(?=\s+"))(?:\s+"([^"]*)")?\s*""")
 _ROLE = re.compile(r":[\w:+.-]+:`(?:~?[\w.]*\.)?([^`<]*?)(?:\s*<[^`>]*>)?`|`([^`<>]+?)(?:\s*<[^`>]*>)?`__?(?!\w)")
@@ -442,6 +444,12 @@ def _units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
             behind = _behind_body(text, lines, place)
             yield from _directive_units(text, lines[place:behind], directive)
             place = behind
+        elif field := _FIELD.fullmatch(line):
+            behind = _behind_body(text, lines, place)
+            yield Unit(TERM, (start + field.start(1), start + field.end(1)))
+            first = [(start + field.start(2), end)] if field[2] else []
+            yield from _body_units(text, lines[place + 1 : behind], first)
+            place = behind
         elif admonition := _ADMONITION.fullmatch(line):
             behind = _behind_body(text, lines, place)
             if admonition[1]:
@@ -504,12 +512,12 @@ def _directive_units(text: str, lines: Sequence[Span], directive: re.Match[str])
     yield from _body_units(text, body)
 
 
-def _body_units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
-    """Yield the units of indented lines as if they were not indented."""
-    indents = [_indent(_of_line(text, line)) for line in lines if _of_line(text, line)]
-    if indents:
-        least = min(indents)
-        yield from _units(text, [(min(start + least, end), end) for start, end in lines])
+def _body_units(text: str, lines: Sequence[Span], first: Sequence[Span] = ()) -> Iterator[Unit]:
+    """Yield the units of indented lines as if they were not indented, after a `first` one that is not."""
+    least = min((_indent(_of_line(text, line)) for line in lines if _of_line(text, line)), default=0)
+    body = [*first, *((min(start + least, end), end) for start, end in lines)]
+    if any(_of_line(text, line) for line in body):
+        yield from _units(text, body)
 
 
 def _indent(line: str) -> int:
@@ -523,6 +531,7 @@ def _of_line(text: str, line: Span) -> str:
 def _parts(line: str) -> bool:
     """Return True if a line does not belong to the paragraph before it."""
     building = _SILENT.fullmatch(line) or _DIRECTIVE.fullmatch(line) or _ADMONITION.fullmatch(line)
+    building = building or _FIELD.fullmatch(line)
     return bool(building or _HASHES.match(line) or _FENCE.match(line))
 
 

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from rifflux.answer.blocks import AnswerBlock, blocks, grown
+from rifflux.answer.documented import documented_blocks
 from rifflux.answer.gather import Evidence, Found
 from rifflux.answer.marking import QuestionTokens, sentence_spans
 from rifflux.answer.support import SourcePassage
@@ -410,7 +411,7 @@ def headed(candidate: Candidate) -> str:
 
 
 def _blocks_of(passage: SourcePassage) -> Iterator[AnswerBlock]:
-    """Yield the blocks of a passage; of code that spans several definitions, each definition."""
+    """Yield the blocks of a passage; of code, each definition, and the blocks of the documentation inside."""
     text = passage.item.text
     if not passage.is_code:
         yield from blocks(text, _headings(passage), lead=passage.lead)
@@ -422,6 +423,7 @@ def _blocks_of(passage: SourcePassage) -> Iterator[AnswerBlock]:
     for start, end in pairwise((*starts, len(text))):
         for block in blocks(text[start:end], code=True):
             yield replace(block, span=(start, end))
+    yield from documented_blocks(text, passage.documented)
 
 
 def _headings(passage: SourcePassage) -> set[str]:

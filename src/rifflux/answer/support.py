@@ -50,7 +50,8 @@ class SourcePassage:
     """A passage of a pack, as sentences are compared with it; `lead` is how its turns begin if it is a conversation.
 
     `sections` are where sections begin in the text of one that reaches over several, with the headings of each.
-    Where an `embedder` is given, words are compared by their meaning, too.
+    Where an `embedder` is given, words are compared by their meaning, too. `documented` are the places in the text of
+    code that document it in words.
     """
 
     item: EvidenceItem
@@ -59,6 +60,7 @@ class SourcePassage:
     lead: TurnLead | None = None
     sections: Sequence[tuple[int, str]] = ()
     embedder: TokenEmbedder | None = None
+    documented: Sequence[Span] = ()
 
     def heading_path_at(self, place: int) -> str:
         """Return the headings that a place in the text stands under."""
