@@ -54,7 +54,15 @@ def remove(folder: Path) -> None:
     (folder / "birds/heron.txt").unlink()
 
 
-@pytest.mark.parametrize("change", [edit, remove])
+def edit_and_date_back(folder: Path) -> None:
+    path = folder / "cache.md"
+    before = path.stat()
+    path.write_text(path.read_text().swapcase())
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+
+
+@pytest.mark.parametrize("change", [edit, edit_and_date_back, remove])
 def test_a_file_that_changed_or_is_gone_is_told(synced: Index, folder: Path, change: Callable[[Path], None]) -> None:
     change(folder)
     assert freshness(synced).changed_files == 1

@@ -257,6 +257,8 @@ class TestCommand:
         assert third["indexed_paths"] == [str(folder / "newer.md")]
         process.send_signal(stop)
         rest, errors = process.communicate(timeout=PATIENCE)
-        assert (process.returncode, rest, errors) == (0, "", "")
+        assert (process.returncode, rest) == (128 + stop, "")
+        assert errors.splitlines()[-1].endswith("; what was done so far is kept")
+        assert "Traceback" not in errors
         told = run.json("doctor", "--db", tmp_path / "index.db")
         assert (told["sound"], told["problems"]) == (True, [])

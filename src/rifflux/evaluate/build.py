@@ -7,7 +7,6 @@ outdated files are simply not found. Any file can be deleted at any time.
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from functools import cache
@@ -28,6 +27,7 @@ from rifflux.store import Store
 from rifflux.store.sqlite.connection.connect import SCHEMA_VERSION
 from rifflux.store.sqlite.connection.locks import file_lock
 from rifflux.types import Progress
+from rifflux.types.temporary import temporary_folder
 
 #: The number of chunks whose vectors are copied at a time.
 BATCH = 1000
@@ -117,15 +117,16 @@ class Cache(ExitStack):
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            workplace = tempfile.TemporaryDirectory(prefix="building-", dir=self.folder)
+            workplace = ExitStack()
+            temporary = workplace.enter_context(temporary_folder("building-", self.folder))
         except OSError as error:
             raise UnusableIndex(
                 f"{self.folder} cannot store indexes ({error.strerror}): name another cache folder"
             ) from None
-        with workplace as temporary, file_lock(path.with_suffix(".lock"), waiting=lambda _: None):
+        with workplace, file_lock(path.with_suffix(".lock"), waiting=lambda _: None):
             if path.exists():
                 return
-            new = Path(temporary, path.name)
+            new = temporary / path.name
             with open_index(new, profile=profile, model=self.embedder) as index:
                 _fill(index, corpus, self._relative(path), embed=embed, progress=progress)
             new.replace(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from rifflux.session.session import IndexView
 from rifflux.session.vectors import SETTING
 from rifflux.store import REVISION, Store, open_store, seal
 from rifflux.types import LICENSED, Progress
+from rifflux.types.temporary import temporary_folder
 
 #: The settings that results depend on; others reveal locations or people.
 _SETTINGS = frozenset(
@@ -120,8 +120,8 @@ def _holds(view: IndexView, owner: str) -> bool:
 
 def _carry_over_tokens(store: Store, former: str | Path, target: Path) -> None:
     """Copy the valid tokens of another index, which is only read."""
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        copy = shutil.copyfile(former, Path(folder) / "former.db")
+    with temporary_folder(f"{target.name}.", target.parent) as folder:
+        copy = shutil.copyfile(former, folder / "former.db")
         with closing(open_store(copy, create=False)) as other:
             for token in other.registry.tokens():
                 found = other.registry.token(token.id)

@@ -73,6 +73,8 @@ def _embed(
     """Embed chunks in batches, one batch ahead of storing; return the number of chunks that got a vector."""
     started = (run.start(batch) for window in windows for batch in _batches(window))
     done = 0
+    if progress and total:
+        progress("embed", 0, total)
     try:
         for batch, _ahead in pairwise(chain(started, (None,))):
             assert batch

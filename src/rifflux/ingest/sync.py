@@ -308,6 +308,8 @@ class Sync:
         waiting: list[FileChange] = []
         size = 0
         jobs = (part for job in read_jobs for part in jobs_of(job))
+        if progress and read_jobs:
+            progress("read", 0, len(read_jobs))
         for job, outcome in self.reading(jobs, sum(job.found.size for job in read_jobs)):
             if job.lines:
                 if job.lines.first == 1:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rifflux.errors import RiffluxError
-from rifflux.store import EARLIEST_NS, LATEST_NS, Store
+from rifflux.store import EARLIEST_NS, LATEST_NS, STORED_BITS, Store
 from rifflux.types import Failure, Freshness
 
 #: Settings for the times of complete checks of roots, the skipped files and the files that could not be opened in
@@ -97,7 +97,10 @@ def look(store: Store, number: int) -> Freshness:
         try:
             status = path.stat()
             mtime_ns = min(max(status.st_mtime_ns, EARLIEST_NS), LATEST_NS)
-            changed += (status.st_size, mtime_ns) != (state.size, state.mtime_ns)
+            identity = (status.st_ino & STORED_BITS, status.st_ctime_ns & STORED_BITS)
+            same = (status.st_size, mtime_ns) == (state.size, state.mtime_ns)
+            # An index of an earlier version knows no inode until its files are read again.
+            changed += not same or (state.inode != 0 and identity != (state.inode, state.ctime_ns))
         except OSError as error:
             # It is gone, unless its path is longer than the system takes: then nobody knows.
             changed += error.errno != errno.ENAMETOOLONG

@@ -13,6 +13,7 @@ from rifflux.types import Chunk, Document, Filter, Hit, Identifier, Ids, Ranking
 __all__ = [
     "EARLIEST_NS",
     "LATEST_NS",
+    "STORED_BITS",
     "AnalyzedChunk",
     "Catalog",
     "ChunkFacts",
@@ -86,6 +87,8 @@ class Placed:
 #: The range of file times that can be stored, 1970 to 2261, in nanoseconds since 1970: 64 bits allow hardly more.
 EARLIEST_NS = 0
 LATEST_NS = 9_214_646_400 * 10**9 - 1
+#: The bits of an inode or a change time that can be stored.
+STORED_BITS = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,15 @@ import glob
 import os
 import re
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
 
-__all__ = ["partial", "sweep"]
+__all__ = ["OURS", "partial", "sweep", "temporary_folder"]
+
+#: The prefix of folders in the folder of the system for temporary files.
+OURS = "rifflux-"
 
 _PARTIAL = re.compile(r".*\.(\d+)\.partial(-journal|-wal|-shm)?", re.DOTALL)
 
@@ -30,6 +35,19 @@ def sweep(folder: Path, start: str) -> None:
         else:
             with suppress(OSError):
                 each.unlink()
+
+
+@contextmanager
+def temporary_folder(start: str = OURS, place: Path | None = None) -> Iterator[Path]:
+    """Yield a new folder with this prefix, by default in the system's for temporary files, until the block ends.
+
+    Folders left there by killed processes are removed.
+    """
+    if place is None:
+        place = Path(gettempdir())
+    sweep(place, start)
+    with TemporaryDirectory(prefix=start, suffix=partial(), dir=place) as folder:
+        yield Path(folder).resolve()
 
 
 def _lives(process: int) -> bool:

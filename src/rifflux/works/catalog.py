@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +25,7 @@ from rifflux.session.writing import Embedded, Writer
 from rifflux.text.licenses import license_of
 from rifflux.text.schemes import SCHEMES
 from rifflux.types import LICENSED, UNTOLD, Failure, Filter, Hit, Progress, Ranking, parted
+from rifflux.types.temporary import temporary_folder
 from rifflux.works import Work, work_of
 from rifflux.works.listing import WorkSummary, of_whom, summary
 from rifflux.works.model import display_identifiers
@@ -130,8 +130,8 @@ class WorksCatalog:
         source = request.source
         _check_name(source)
         self._check_license(request.license)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder).resolve() / f"{source}{TEXTS[request.format]}"
+        with temporary_folder() as folder:
+            path = folder / f"{source}{TEXTS[request.format]}"
             path.write_bytes(text.encode("utf-8", "replace"))
             entries = [*read_works(WorkSource(path, source, lambda _: source, alone=True), request.format)]
             report = self._take_in(source, entries, request)

@@ -31,19 +31,19 @@ sys.argv = ["rifflux", *sys.argv[1:]]
 main.main()
 """
 
-#: Runs `rifflux status` as its script does, and gets a signal when it begins to load a module.
+#: Runs a command as the script of Rifflux does, and gets a signal when it begins to load a module.
 LOADING = """
 import os, signal, sys
 from importlib.abc import MetaPathFinder
-module, number = sys.argv[1], int(sys.argv[2])
+module, number, *words = sys.argv[1:]
 for each in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(each, signal.SIG_DFL)
 class Ending(MetaPathFinder):
     def find_spec(self, name, path, target=None):
         if name == module:
-            os.kill(os.getpid(), number)
+            os.kill(os.getpid(), int(number))
 sys.meta_path.insert(0, Ending())
-sys.argv = ["rifflux", "status"]
+sys.argv = ["rifflux", *words]
 from rifflux.surfaces.cli import main
 main()
 """
@@ -133,12 +133,14 @@ def test_a_signal_while_a_class_is_made_ends_without_a_traceback(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
-@pytest.mark.parametrize("module", ["numpy", "rifflux.types", "typer"])
+@pytest.mark.parametrize(
+    ("command", "module"), [("status", "numpy"), ("status", "typer"), ("serve", "fastapi"), ("mcp", "anyio")]
+)
 def test_a_command_that_still_loads_its_modules_ends_with_a_sentence(
-    run: Any, module: str, number: signal.Signals
+    run: Any, command: str, module: str, number: signal.Signals
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LOADING, module, str(int(number))],
+        [sys.executable, "-c", LOADING, module, str(int(number)), command],
         cwd=run.folder,
         env=run.environment,
         text=True,

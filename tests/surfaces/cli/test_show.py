@@ -24,26 +24,39 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return capsys.readouterr().err.splitlines()
 
 
-def test_long_work_prints_a_line_every_ten_seconds_and_one_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_work_prints_a_line_at_the_start_every_ten_seconds_and_at_the_end(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     clock = Clock()
     progress = ProgressLines(clock)
     for done in range(101):
         progress("read", done, 100)
         clock.now += 0.25
+    progress.end()
     assert lines(capsys) == [
+        "Reading files: started, 100 in all",
         "Reading files: 40 of 100, 4/s, about 15 s left",
         "Reading files: 80 of 100, 4/s, about 5 s left",
-        "Reading files: 100 done, in 25 s",
+        "Reading files: 100 done, in 25.2 s",
     ]
 
 
-def test_short_work_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_files_of_several_folders_are_one_stage(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     progress = ProgressLines(clock)
-    for done in range(1, 10):
-        clock.now += 0.1
-        progress("embed", done, 9)
-    assert lines(capsys) == []
+    for _ in range(2):
+        for done in range(6):
+            progress("read", done, 5)
+            clock.now += 1.0
+    progress("embed", 3, 3)
+    progress.end()
+    assert lines(capsys) == [
+        "Reading files: started, 5 in all",
+        "Reading files: 9 of 10, 1/s, about 1 s left",
+        "Reading files: 10 done, in 12.0 s",
+        "Embedding chunks: started, 3 in all",
+        "Embedding chunks: 3 done, in 0.0 s",
+    ]
 
 
 def test_work_of_unknown_size_tells_its_rate(capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,7 +65,17 @@ def test_work_of_unknown_size_tells_its_rate(capsys: pytest.CaptureFixture[str])
     progress("read", 1, None)
     clock.now += 20.0
     progress("read", 40, None)
-    assert lines(capsys) == ["Reading files: 40, 2/s"]
+    assert lines(capsys) == ["Reading files: started", "Reading files: 40, 2/s"]
+
+
+def test_a_log_tells_when_indexing_starts_and_ends(run: Any, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "walrus.md").write_text("# Walrus\n\nThe walrus rests.\n")
+    first = run("index", notes).stderr.splitlines()
+    assert [line.partition(":")[0] for line in first] == ["Reading files"] * 2 + ["Embedding chunks"] * 2
+    # Nothing is read, so nothing is told of reading.
+    assert run("index", notes).stderr == ""
 
 
 @pytest.mark.parametrize("mark", ["\n", "\r", "\t", "\x1b[31m", "\u202e", "\u2028"])

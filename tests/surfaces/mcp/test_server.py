@@ -508,8 +508,8 @@ class TestTransports:
 
     def test_interrupt_ends_it(self, stdio: subprocess.Popen[str]) -> None:
         stdio.send_signal(signal.SIGINT)
-        assert stdio.wait(PATIENCE) == -signal.SIGINT
-        assert stdio.stderr.read() == ""
+        assert stdio.wait(PATIENCE) == 128 + signal.SIGINT
+        assert stdio.stderr.read() == "rifflux: interrupted; what was done so far is kept\n"
 
     def test_end_of_input_ends_it(self, stdio: subprocess.Popen[str]) -> None:
         stdio.stdin.close()

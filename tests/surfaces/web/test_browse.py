@@ -53,6 +53,7 @@ def browsing(run: Any, *arguments: str, **more: str) -> Iterator[tuple[str, str]
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=PATIENCE)
         assert "Traceback" not in told, told
+        assert process.returncode == 128 + signal.SIGINT
 
 
 def test_the_address_opens_it_once_and_nobody_else_gets_in(run: Any) -> None:

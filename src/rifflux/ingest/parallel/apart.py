@@ -16,13 +16,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from pkgutil import resolve_name
-from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 from rifflux.errors import MissingExtra, RiffluxError, Unreadable
 from rifflux.ingest.parallel.limits import FRUGAL, LATE, MB, allow, confine, is_short, late, too_large
 from rifflux.types.limits import READER_LIMITS, ReaderLimits
-from rifflux.types.temporary import partial, sweep
+from rifflux.types.temporary import temporary_folder
 
 #: Returns the context in which a file is read, entered once there is room for another reader.
 Place = Callable[[], AbstractContextManager[object]]
@@ -33,8 +32,6 @@ _START = (
 )
 #: The environment variables that processes need to start.
 _INHERITED = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-#: The prefix of folders with uploaded files.
-SENT = "rifflux-sent-"
 #: The maximum bytes of a file name, and of a suffix that is preserved when the name is cut.
 _LONGEST_NAME = 200
 _LONGEST_SUFFIX = 20
@@ -60,9 +57,8 @@ def sent(name: str, data: bytes) -> Iterator[Path]:
 
     Folders left by killed processes are removed.
     """
-    sweep(Path(gettempdir()), SENT)
-    with TemporaryDirectory(prefix=SENT, suffix=partial()) as folder:
-        path = Path(folder).resolve() / safe_name(name)
+    with temporary_folder() as folder:
+        path = folder / safe_name(name)
         path.write_bytes(data)
         yield path
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.ingest.walk.ignore import IGNORE_FILES, Ignores, lines_in, read_lines
 from rifflux.ingest.walk.inside import Place, Root, open_root
-from rifflux.store import EARLIEST_NS, LATEST_NS, FileState, database_of, is_database
+from rifflux.store import EARLIEST_NS, LATEST_NS, STORED_BITS, FileState, database_of, is_database
 
 #: Links encountered, by the paths that they lead to.
 Links = dict[Path, set[Path]]
@@ -41,8 +41,6 @@ MAX_COLLECTION_BYTES = 512 * 2**20
 #: The content that marks a folder as a cache: https://bford.info/cachedir/
 CACHE_SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"
 
-#: The largest integers that a database stores.
-_63_BITS = 2**63 - 1
 
 #: The default folder of an index.
 OWN_FOLDER = ".rifflux"
@@ -484,8 +482,8 @@ class _Walk:
                 place,
                 birth_ns,
                 misdated=mtime_ns != status.st_mtime_ns,
-                inode=status.st_ino & _63_BITS,
-                ctime_ns=status.st_ctime_ns & _63_BITS,
+                inode=status.st_ino & STORED_BITS,
+                ctime_ns=status.st_ctime_ns & STORED_BITS,
             )
 
 

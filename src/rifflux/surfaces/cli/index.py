@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import signal
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
@@ -115,13 +113,11 @@ def _print(done: IndexReport, *, as_json: bool, one_line: bool) -> None:
 
 
 def _follow(reports: Iterator[IndexReport], *, as_json: bool) -> None:
-    """Print reports until the user or the system ends them."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with suppress(KeyboardInterrupt):
-        # The first report covers changes since the run before, usually none.
-        for place, report in enumerate(reports):
-            if place or report.indexed_files or report.deleted_files:
-                _print_followed(report, as_json=as_json)
+    """Print reports until the user or the system ends the command."""
+    # The first report covers changes since the run before, usually none.
+    for place, report in enumerate(reports):
+        if place or report.indexed_files or report.deleted_files:
+            _print_followed(report, as_json=as_json)
 
 
 def _print_followed(done: IndexReport, *, as_json: bool) -> None:

@@ -10,13 +10,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
+from rifflux.surfaces.shared.ending import ENDING, ended_by
+
 #: 1 is "done with failures", so errors before anything was done are 2, like usage errors.
 UNUSABLE = 2
 #: Typer's exit status at Ctrl-C.
 INTERRUPTED = 130
-#: Signals that end a command as Ctrl-C does, except servers, which first answer requests under way.
-ENDING = ("SIGTERM", "SIGHUP")
-SERVERS = ("serve", "browse", "mcp")
 
 
 #: The commands, each in a module of that name in this package.
@@ -65,8 +64,7 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     received: list[int] = []
     atexit.register(_ignore_signals)
-    if not set(sys.argv[1:2]) & set(SERVERS):
-        _end_like_ctrl_c(received)
+    _end_like_ctrl_c(received)
     try:
         _run()
     except KeyboardInterrupt:  # before the application can catch it
@@ -108,7 +106,7 @@ def _run() -> None:
         with deferred_failures(sys.argv[1:]):
             app(prog_name="rifflux")
     except RiffluxError as error:
-        sys.exit(_complain(one_line(with_cure(error, CURES)), UNUSABLE))
+        sys.exit(_complain(f"rifflux: {one_line(with_cure(error, CURES))}", UNUSABLE))
 
 
 @contextmanager
@@ -165,12 +163,10 @@ def _status(end: SystemExit) -> int | str | None:
 def _interrupted(received: Sequence[int]) -> int:
     """Print what ended the command, Ctrl-C or a signal, and return its exit status."""
     _ignore_signals()
-    if not received:
-        return _complain("interrupted; what was done so far is kept", INTERRUPTED)
-    number = signal.Signals(received[0])
-    return _complain(f"ended by {number.name}; what was done so far is kept", 128 + number)
+    number = received[0] if received else signal.SIGINT
+    return _complain(ended_by(number), 128 + number)
 
 
 def _complain(message: str, status: int) -> int:
-    print(f"rifflux: {message}", file=sys.stderr)  # noqa: T201
+    print(message, file=sys.stderr)  # noqa: T201
     return status

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,13 @@ EVERY_S = 10.0
 #: The most files named for one reason.
 MOST_NAMED = 3
 #: The labels of stages in a progress bar.
-_STAGES = {"read": "Reading files", "embed": "Embedding chunks", "copy": "Copying pages", "drop": "Dropping vectors"}
+_STAGES = {
+    "read": "Reading files",
+    "embed": "Embedding chunks",
+    "copy": "Copying pages",
+    "drop": "Dropping vectors",
+    "pack": "Packing files",
+}
 
 # Indexed text is untrusted: characters that control the terminal are replaced by a mark.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -275,42 +281,61 @@ def cosines(read: VectorReport) -> str:
 
 @dataclass
 class ProgressLines:
-    """Prints progress to a log: a line every ten seconds, and one at the end."""
+    """Prints progress to a log: a line when a stage starts, every ten seconds, and when it ends.
+
+    What is counted anew within a stage, as each folder is, adds to what was done before.
+    """
 
     clock: Callable[[], float] = time.monotonic
-    _began: dict[str, float] = field(default_factory=dict)
-    _due: dict[str, float] = field(default_factory=dict)
+    _stage: str = ""
+    _before: int = 0
+    _done: int = 0
+    _began: float = 0.0
+    _due: float = 0.0
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
         """Record the progress of a stage, and print a line if one is due."""
         now = self.clock()
-        began = self._began.setdefault(stage, now)
-        due = self._due.setdefault(stage, began + EVERY_S)
-        name = _STAGES.get(stage, stage)
-        took = now - began
-        if done == total:
-            if due > began + EVERY_S:
-                self._print(f"{name}: {done:,} done, in {took:.0f} s")
-        elif now >= due:
-            self._due[stage] = now + EVERY_S
-            rate = done / took
-            line = f"{name}: {done:,}"
+        if stage != self._stage:
+            self.end()
+            self._stage = stage
+            self._began = now
+            self._due = now + EVERY_S
+            self._print(f"started, {total:,} in all" if total else "started")
+        elif done < self._done:
+            self._before += self._done
+        self._done = done
+        if now >= self._due:
+            self._due = now + EVERY_S
+            done += self._before
+            rate = done / (now - self._began)
+            line = f"{done:,}"
             if total:
+                total += self._before
                 line += f" of {total:,}"
             line += f", {rate:,.0f}/s"
             if total and rate:
                 line += f", about {(total - done) / rate:,.0f} s left"
             self._print(line)
 
-    def _print(self, line: str) -> None:
-        print(line, file=sys.stderr, flush=True)  # noqa: T201
+    def end(self) -> None:
+        """Print what was done in the stage under way, if there is one."""
+        if self._stage:
+            self._print(f"{self._before + self._done:,} done, in {self.clock() - self._began:.1f} s")
+        self._stage = ""
+        self._before = self._done = 0
+
+    def _print(self, text: str) -> None:
+        print(f"{_STAGES.get(self._stage, self._stage)}: {text}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 @contextmanager
 def progress() -> Iterator[Progress]:
     """Yield a `progress` callback that prints rate and time left to stderr: a bar, or lines in a log."""
     if not sys.stderr.isatty():
-        yield ProgressLines()
+        lines = ProgressLines()
+        yield lines
+        lines.end()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn

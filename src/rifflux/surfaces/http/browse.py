@@ -6,7 +6,6 @@ import html
 import logging
 import socket
 import sys
-import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +25,8 @@ from rifflux.surfaces.http.service import Caller, Service, ServiceSettings, Visi
 from rifflux.surfaces.shared.beside import beside
 from rifflux.surfaces.shared.config import finder, load, open_configured
 from rifflux.surfaces.shared.network import bound
+from rifflux.surfaces.shared.serving import LocalServer
+from rifflux.types.temporary import temporary_folder
 
 HOST = "127.0.0.1"
 #: There is one user, and search as you type sends many requests.
@@ -44,7 +45,7 @@ def browse(
     with (
         open_configured(configured) as index,
         bound(HOST, port) as sockets,
-        tempfile.TemporaryDirectory(prefix="rifflux-") as folder,
+        temporary_folder() as folder,
         beside(partial(follow, index, finder(configured)), "follow") if watch else nullcontext(),
     ):
         port = sockets[0].getsockname()[1]
@@ -52,12 +53,10 @@ def browse(
         address = f"http://{HOST}:{port}/#pass={visit.unused_pass}"
         build(index)
         app = create_app(Service(ServiceSettings(HOST, port, rate=RATE, burst=BURST, options=options), index, visit))
-        _Server(app, [partial(opened, address), *([partial(_open, address, Path(folder))] if window else [])]).run(
-            [*sockets]
-        )
+        _Server(app, [partial(opened, address), *([partial(_open, address, folder)] if window else [])]).run([*sockets])
 
 
-class _Server(uvicorn.Server):
+class _Server(LocalServer):
     """A server that calls functions once it has started."""
 
     def __init__(self, app: FastAPI, then: Sequence[Callable[[], object]]) -> None:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from multiprocessing import forkserver
@@ -20,7 +20,6 @@ import structlog
 import uvicorn
 import uvicorn._subprocess
 from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors import Multiprocess
 
 from rifflux import Cure, Finder, Index, RiffluxError, Scope
 from rifflux.service.accounts import ADMIN, Accounts
@@ -30,6 +29,8 @@ from rifflux.surfaces.http.service import Service, ServiceSettings
 from rifflux.surfaces.shared.beside import beside
 from rifflux.surfaces.shared.config import finder, load, open_configured
 from rifflux.surfaces.shared.network import bound, is_loopback
+from rifflux.surfaces.shared.serving import LocalServer, ServerProcesses
+from rifflux.types.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -50,14 +51,14 @@ NICE = 10
 
 
 def serve(settings: ServiceSettings) -> None:
-    """Serve until SIGINT or SIGTERM; requests under way are answered first."""
+    """Serve until SIGINT, SIGTERM or SIGHUP; requests under way are answered first."""
     configured = load(**dict(settings.options))
     several = settings.workers > 1
     with (
         bound(settings.host, settings.port) as sockets,
-        tempfile.TemporaryDirectory(prefix="rifflux-") as shared,
+        temporary_folder() as shared,
     ):
-        settings = replace(settings, shared=shared)
+        settings = replace(settings, shared=str(shared))
         os.environ[SETTINGS] = settings.dumped()
         if several:
             # A separate folder: every database in it is read as one of counts.
@@ -122,12 +123,11 @@ def _run(settings: ServiceSettings, sockets: Sequence[socket.socket]) -> None:
         scheme = "http"
     log.info("starting", addresses=[f"{scheme}://{_address(each)}" for each in sockets], workers=settings.workers)
     if configuration.workers > 1:
-        Multiprocess(configuration, [*sockets]).run()
+        ServerProcesses(configuration, [*sockets]).run()
         return
     configuration.load_app()
-    server = uvicorn.Server(configuration)
-    with suppress(KeyboardInterrupt):
-        server.run([*sockets])
+    server = LocalServer(configuration)
+    server.run([*sockets])
     if not server.started:
         sys.exit(STARTUP_FAILURE)
 

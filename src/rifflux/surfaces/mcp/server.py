@@ -7,7 +7,7 @@ call has the message of the error as its text.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -136,7 +136,6 @@ def serve(
         raise InvalidArgument("where tokens are asked for they name the user: leave out --user")
     folders = roots or ([] if tokens else implied_roots())
     with Workspace(db, roots=folders, finder=finder, rrf_k=rrf_k, **options) as workspace, ExitStack() as stack:
-        stack.enter_context(suppress(KeyboardInterrupt))
         if watch:
             stack.enter_context(beside(partial(follow, workspace, user, tokens), "follow"))
         made = server(workspace, user=user, callers=Callers(workspace) if tokens else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import sys
@@ -23,6 +24,7 @@ from rifflux import TokenExpired
 from rifflux.surfaces.mcp.cures import CURES
 from rifflux.surfaces.shared.bearer import EXPIRED
 from rifflux.surfaces.shared.cures import with_cure
+from rifflux.surfaces.shared.ending import ENDING, ended_by
 from rifflux.surfaces.shared.network import TWO_LENGTHS, bound, has_two_lengths
 
 #: Nothing that follows is read as a request.
@@ -32,11 +34,22 @@ Server: TypeAlias = MCPServer[Any]
 
 def serve_stdio(made: Server) -> None:
     """Serve on standard input and output until the client leaves."""
-    # A thread waits for the client's next line and cannot be woken, so a clean interrupt would wait for one more line.
-    # The index loses nothing if the process just ends: only what was committed counts.
-    with suppress(ValueError):  # only the main thread may say so
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for name in ("SIGINT", *ENDING):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            with suppress(ValueError):  # only the main thread may say so
+                signal.signal(number, _end_at_once)
     anyio.run(_stdio, made)
+
+
+def _end_at_once(number: int, _: object) -> None:
+    """End the process.
+
+    A thread waits for the client's next line and cannot be woken, so a clean end would wait for one more line. The
+    index loses nothing: only what was committed counts.
+    """
+    os.write(sys.stderr.fileno(), f"{ended_by(number)}\n".encode())
+    os._exit(128 + number)
 
 
 async def _stdio(made: Server) -> None:
@@ -95,6 +108,8 @@ def serve_http(made: Server, host: str, port: int, *, tokens: bool = False) -> N
     """
     import uvicorn
 
+    from rifflux.surfaces.shared.serving import LocalServer
+
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     with bound(host, port) as listeners:
         port = listeners[0].getsockname()[1]
@@ -109,7 +124,7 @@ def serve_http(made: Server, host: str, port: int, *, tokens: bool = False) -> N
         sys.stderr.flush()
         # uvicorn's access log goes to stdout, which is for data only.
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
-        uvicorn.Server(config).run(sockets=[*listeners])
+        LocalServer(config).run(sockets=[*listeners])
 
 
 class _Refusals:

@@ -219,7 +219,7 @@ def test_what_a_killed_process_was_sent_is_removed(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    folder = tmp_path / f"rifflux-sent-abc.{ended.pid}.partial"
+    folder = tmp_path / f"rifflux-abc.{ended.pid}.partial"
     folder.mkdir()
     (folder / "secret.pdf").write_bytes(b"half")
     with sent("note.md", b"# A note") as path:
