@@ -92,6 +92,15 @@ def test_a_root_that_becomes_a_file_keeps_what_was_indexed_or_says_why(index: In
     assert ["a file is in the place" in each.reason for each in report.failed] == [True]
     assert report.deleted_files == 0
     assert texts(index).keys() >= {"a.md", "b.md", "c.md"}
+    # The file is named, and then the folder is back.
+    assert index.add(folder, embed=False).indexed_files == 1
+    folder.unlink()
+    folder.mkdir()
+    for name in ("a.md", "b.md", "c.md"):
+        (folder / name).write_text("Herons fish.")
+    assert index.sync(embed=False).found_files == 3
+    assert texts(index).keys() == {"a.md", "b.md", "c.md"}
+    assert index.status().roots == (str(folder),)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="such names are not possible there")

@@ -461,7 +461,8 @@ def sources(store: Store) -> list[str]:
     singles = [
         f"{root}/{path}" for root in store.catalog.roots() if root not in whole for path in store.catalog.files(root)
     ]
-    return sorted([*whole, *singles])
+    # A file that is in the place of a folder, or was, is at the same path.
+    return sorted({*whole, *singles})
 
 
 # The languages of files: of the deepest folder or file that has one, else of the index
@@ -592,7 +593,14 @@ def remember(store: Store, target: Target) -> None:
 
 
 def absorb(store: Store, target: Target) -> None:
-    """Drop files of smaller roots that a folder, just synced whole, now contains under its own paths."""
+    """Drop what a folder, just synced whole, replaces: a file in its place, and files that it contains now.
+
+    The latter are of smaller roots, and now under its own paths.
+    """
+    if target.within == target.root and target.root.is_dir():
+        outer = str(target.root.parent)
+        if target.root.name in store.catalog.files(outer, below=target.root.name):
+            store.catalog.remove_files(outer, [target.root.name])
     mine: Mapping[str, FileState] | None = None
     for root in store.catalog.roots():
         inner = Path(root)
