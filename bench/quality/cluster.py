@@ -23,6 +23,7 @@ import numpy as np
 
 import rifflux
 from rifflux.evaluate.collection import read_beir
+from rifflux.session.searching import REQUESTS
 from rifflux.store.opensearch import OpenSearchStore
 
 MODES = ("lexical", "hybrid")
@@ -76,7 +77,7 @@ def compared(folder: Path, address: str, limit: int, qrels: str) -> Iterator[lis
                 index.add(*documents(folder / "corpus.jsonl"))
             chunks = remote.status().chunks
             for mode in MODES:
-                ours = searched(remote, texts, mode, store)
+                ours = searched(remote, texts, mode)
                 theirs = searched(plain, texts, mode)
                 yield [str(chunks), mode, *row(ours, theirs, [each.grades for each in questions])]
         finally:
@@ -91,19 +92,18 @@ def documents(corpus: Path) -> Iterator[rifflux.Document]:
             yield rifflux.Document(each["_id"], each["text"], each.get("title") or "")
 
 
-def searched(index: rifflux.Index, questions: Sequence[str], mode: Any, store: OpenSearchStore | None = None) -> Pages:
+def searched(index: rifflux.Index, questions: Sequence[str], mode: Any) -> Pages:
     """Search all questions, after some to warm up."""
     for question in questions[:WARM]:
         index.search(question, mode=mode)
     pages = Pages([], [], [], [])
     for question in questions:
-        before = store.engine.requests if store else 0
-        hits = [*index.search(question, mode=mode)]
-        after = store.engine.requests if store else 0
+        found = index.search(question, mode=mode)
+        hits = [*found]
         pages.ids.append([hit.id for hit in hits])
         pages.keys.append([hit.key for hit in hits])
         pages.scores.append({hit.id: hit.score for hit in hits})
-        pages.trips.append(after - before)
+        pages.trips.append(found.trace.counts.get(REQUESTS, 0))
     return pages
 
 

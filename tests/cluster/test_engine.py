@@ -17,6 +17,7 @@ import pytest
 
 import rifflux
 from rifflux.errors import Busy, NewerIndex, NotAnIndex, NotFound, OutsideRoots, UnusableIndex
+from rifflux.session.searching import REQUESTS
 from rifflux.store.opensearch import OpenSearchStore
 from rifflux.store.opensearch.engine import WORLD, ClusterIndex, owner_key
 from rifflux.store.opensearch.rows import chunk_id
@@ -270,3 +271,17 @@ def test_tools_work_on_a_cluster_and_open_no_other(location: Callable[[], str], 
         assert [hit.path for hit in workspace.open().index.search("heron")] == ["notes.md"]
         with pytest.raises(OutsideRoots, match="leave it out"):
             workspace.open("opensearch://127.0.0.1:1/other")
+
+
+def test_a_search_makes_at_most_four_requests(location: Callable[[], str], tmp_path: Path) -> None:
+    (tmp_path / "river.md").write_text(f"# Rivers\n\n{TEXTS['river']}\n\n{TEXTS['heron']}\n")
+    with filled(f"opensearch://{location()}") as index:
+        index.add(tmp_path)
+        index.search("queue")  # statistics are read once for each state of the index
+        for question in (*QUESTIONS, "hern", "how long do cache entries live", "ch. 7", "a 12 b 34 c 56"):
+            for mode in ("lexical", "hybrid"):
+                found = index.search(question, mode=mode)
+                # The state of the index, and what is shared, are read once a second.
+                assert found.trace.counts[REQUESTS] <= 4 + 2
+        (hit,) = [hit for hit in index.search("slow water") if hit.path == "river.md"]
+        assert hit.lines == (3, 5)

@@ -14,7 +14,7 @@ from rifflux.errors import RiffluxError
 from rifflux.retrieve.fuse.base import NO_FACTS, Fuse, IndexFacts
 from rifflux.retrieve.table import SCORE, Candidates, alone, page, placed, pool_of, stacked
 from rifflux.store import DEFAULT, CandidateRequest, CandidateResponse, FieldWeights
-from rifflux.types import Execution, Notice, Query, Ranking, Results, Trace
+from rifflux.types import Execution, Hit, Notice, Query, Ranking, Results, Trace
 
 if TYPE_CHECKING:
     from rifflux.retrieve.query.expand import Variant
@@ -242,6 +242,7 @@ def gather(plan: Plan) -> Candidates:
     described = plan.fuse is not None
     found = plan.search(CandidateRequest(plan.query, plan.execution, plan.weights, plan.channels, described))
     plan.evidence.chunks.update(found.facts)
+    plan.evidence.known_cosines.update(found.cosines)
     for name, milliseconds in found.milliseconds.items():
         plan.clock.milliseconds[name] = round(plan.clock.milliseconds.get(name, 0.0) + milliseconds, 3)
     return Candidates(np.empty(0, np.int64), rankings=found.rankings)
@@ -259,7 +260,11 @@ def fetch(plan: Plan, table: Candidates) -> Candidates:
     """Fetch the passages of the first `plan.passages` rows, dropping chunks removed meanwhile."""
     table = table.head(plan.passages)
     reader = plan.evidence.reader
-    passages = tuple(reader.catalog.hydrate(Ranking(table.ids, table[SCORE]))) if reader else ()
+    passages: tuple[Hit, ...] = ()
+    if reader:
+        found, vectors = reader.passages(Ranking(table.ids, table[SCORE]), vectors=plan.execution.vector is not None)
+        passages = tuple(found)
+        plan.evidence.known_vectors.update(vectors)
     if len(passages) < len(table):
         known = [int(hit.id, 16) for hit in passages]
         table = table.take(np.flatnonzero(np.isin(table.ids, known)))

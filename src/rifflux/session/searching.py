@@ -9,6 +9,8 @@ from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rifflux.errors import Cure, InvalidArgument, ModelError, ModelMismatch
 from rifflux.requests import FURTHEST, HYBRID, HYBRID_RERANK, RELEVANCE, SearchRequest, WhyRequest, takes
 from rifflux.retrieve.fuse import Fuse
@@ -44,7 +46,7 @@ from rifflux.session.folders import resolved
 from rifflux.session.profile import CREDITS, EXPANSION, FETCH, FUSE, PAGE, SHORTCUT, STAGES
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
-from rifflux.store import Store, chunk_at
+from rifflux.store import CandidateRequest, Store, chunk_at
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.highlight import spelling_of
 from rifflux.types import CREDITS as CREDIT_ROLES
@@ -55,6 +57,7 @@ from rifflux.types import (
     Hit,
     Notice,
     Query,
+    Ranking,
     Results,
     TermStatistics,
     Trace,
@@ -68,6 +71,8 @@ if TYPE_CHECKING:
     from rifflux.retrieve.query.mentions import CreditVocabulary
     from rifflux.retrieve.steps.rerank import Rerank
 
+#: What a trace counts the requests of a search to another machine as.
+REQUESTS = "requests"
 #: The code of the notice that the query has no vector.
 NO_QUERY_VECTOR = "query_vector.missing"
 #: The facts of a work that a filter or a query may name.
@@ -185,9 +190,14 @@ class Searcher:
         options = searcher.options(mode, request.fusion, request.rerank, diversity, request.rerank_top)
         if request.symbol:
             options = replace(options, symbol=request.symbol)
+        before = searcher.store.requests()
         with searcher.store.memoized():
             parsed = searcher.parse(query, limits, deadline=deadline)
             results, _ = searcher.results(parsed, request.top_k, options, request.offset)
+        after = searcher.store.requests()
+        if before is not None and after is not None:
+            counts = {**results.trace.counts, REQUESTS: after - before}
+            results = replace(results, trace=replace(results.trace, counts=counts))
         if request.min_score is not None:
             results = at_least(request.min_score, results)
         if finish:
@@ -264,7 +274,7 @@ class Searcher:
         if query.filter.collections:
             query = replace(query, filter=replace(query.filter, collections=()))
         frequencies = KnownFrequencies(store, [*chain.from_iterable((*query.clauses, *query.required))])
-        kind = understanding or classify(query, analyzer, frequencies, totals.chunks, self._is_phrase)
+        kind = understanding or classify(query, analyzer, frequencies, totals.chunks, self.store.lexical.occurring)
         anchors = tuple(terms for each in kind.identifiers if (terms := query.words[each]))
         frequencies([*chain.from_iterable(anchors)])
         query = replace(query, anchors=anchors, specificity=kind.specificity, understanding=kind)
@@ -282,7 +292,7 @@ class Searcher:
                 frequencies,
                 store.lexical.vocabulary,
                 self.view.session.synonyms,
-                is_phrase=self._is_phrase,
+                phrases=store.lexical.occurring,
                 elsewhere=self._frequencies_elsewhere if self.others else None,
             )
             notes = (*notes, *further)
@@ -297,20 +307,27 @@ class Searcher:
 
     def variant_notes(self, parsed: Plan, hits: Sequence[Hit]) -> Iterator[Notice]:
         """Yield notices on the searched variants, spelled as in hits that the caller may read."""
-        return variant_notes(parsed.variants, lambda clause: self._spelling(clause, hits))
+        return variant_notes(parsed.variants, lambda clauses: self._spellings(clauses, hits))
 
-    def _spelling(self, clause: Clause, hits: Sequence[Hit]) -> str:
+    def _spellings(self, clauses: Sequence[Clause], hits: Sequence[Hit]) -> Mapping[Clause, str]:
         """Return terms as spelled in the first hit that contains them, else in another passage the caller may read."""
-        # Nearly all words begin with their stem, except for a letter or two; passages without that prefix are skipped.
-        start = clause[0][: max(1, len(clause[0]) - 2)]
-        for hit in hits:
-            if start in hit.text.lower() and (spelling := self._spelling_in(hit, clause)):
-                return spelling
-        ranking = self.store.lexical.match(Query("", required=(clause,)), 1, self.profile.weights)
-        for hit in self.view.redacted_hits(self.store.catalog.hydrate(ranking)):
-            if spelling := self._spelling_in(hit, clause):
-                return spelling
-        return " ".join(clause)
+        found: dict[Clause, str] = {}
+        for clause in clauses:
+            # Nearly all words begin with their stem, except for a letter or two; other passages are skipped.
+            start = clause[0][: max(1, len(clause[0]) - 2)]
+            for hit in hits:
+                if clause not in found and start in hit.text.lower() and (spelling := self._spelling_in(hit, clause)):
+                    found[clause] = spelling
+        missing = [clause for clause in clauses if clause not in found]
+        rankings = self.store.lexical.best_with(missing, self.profile.weights) if missing else []
+        ids = np.concatenate([np.empty(0, np.int64), *(ranking.ids for ranking in rankings)])
+        passages = self.store.catalog.hydrate(Ranking(ids, np.zeros(len(ids)))) if len(ids) else []
+        readable = {int(hit.id, 16): hit for hit in self.view.redacted_hits(passages)}
+        for clause, ranking in zip(missing, rankings, strict=True):
+            for id in ranking.ids.tolist():
+                if id in readable and (spelling := self._spelling_in(readable[id], clause)):
+                    found[clause] = spelling
+        return found
 
     def _spelling_in(self, hit: Hit, clause: Clause) -> str:
         """Return terms as spelled in a passage, its headings or its title, or an empty string."""
@@ -341,7 +358,7 @@ class Searcher:
         names = self.credits_in(text, analyzer) if has_works and not is_part else None
         rest = names.rest if names else text
         facets = self.view.facets if self.view.is_part else (*self.view.facets, COLLECTION)
-        query = understand(rest, analyzer, facets, limits, self._is_phrase, others)
+        query = understand(rest, analyzer, facets, limits, self.store.lexical.occurring, others)
         if query.filter.metadata and has_works:
             query = replace(query, filter=self.with_spellings(query.filter, analyzer))
         if names is None:
@@ -369,7 +386,11 @@ class Searcher:
 
         counts = self.store.lexical.document_frequencies
         return CreditVocabulary(
-            self.store, analyzer or self.analyzer, self.view.visible.discloses_facts, counts, self._is_phrase
+            self.store,
+            analyzer or self.analyzer,
+            self.view.visible.discloses_facts,
+            counts,
+            self.store.lexical.occurring,
         )
 
     def plan(self, parsed: Plan, top_k: int, options: SearchOptions | None = None) -> Plan:
@@ -435,10 +456,6 @@ class Searcher:
             outcome=Outcome(),
         )
 
-    def _is_phrase(self, phrase: Clause) -> bool:
-        """Return True if terms are adjacent somewhere in the index."""
-        return len(self.store.lexical.match(Query("", required=(phrase,)), 1, self.profile.weights)) > 0
-
     def hybrid_plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
         """Return an executable plan of a hybrid search, for measuring and tuning its stages."""
         checked_query(query)
@@ -452,8 +469,10 @@ class Searcher:
         totals = self.store.totals()
         analyzer, others = self._analyzers(query, totals.languages)
         facets = self.view.facets if self.view.is_part else (*self.view.facets, COLLECTION)
-        read = understand(query, analyzer, facets, is_phrase=self._is_phrase, others=others)
-        return classify(read, analyzer, self.store.lexical.document_frequencies, totals.chunks, self._is_phrase)
+        read = understand(query, analyzer, facets, adjacent=self.store.lexical.occurring, others=others)
+        return classify(
+            read, analyzer, self.store.lexical.document_frequencies, totals.chunks, self.store.lexical.occurring
+        )
 
     def _analyzers(self, text: str, languages: Sequence[str]) -> tuple[Analyzer, Sequence[Analyzer]]:
         """Return the analyzer to read a query with, and those of the other languages of the content."""
@@ -502,8 +521,8 @@ class Searcher:
 
     def _is_called(self, query: Query, terms: Clause) -> bool:
         """Return True if a document found by the query's words has a title or alias of exactly these terms."""
-        found = self.store.lexical.match(query, CALLED, self.profile.weights)
-        for names in self.store.catalog.facts(found.ids).values():
+        found = self.store.search(CandidateRequest(query, Execution(limit=CALLED), self.profile.weights, (LEXICAL,)))
+        for names in found.facts.values():
             if names.language:
                 analyzer = self.analyzer.of(names.language)
             else:

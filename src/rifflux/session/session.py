@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+import numpy as np
+
 from rifflux.errors import Cure, InvalidArgument, ModelMismatch, OutOfScope
 from rifflux.retrieve.query.expand import Synonyms
 from rifflux.retrieve.steps.calibrate import Calibration, calibration_of
@@ -467,6 +469,9 @@ def lines_of(store: Store, hits: Sequence[Hit]) -> dict[int, Lines]:
         if hit.kind in _LINED and hit.key == hit.path and hit.span != (0, 0):
             rows.append(row)
             spans.setdefault(hit.place, []).append(hit.span)
+    stored = store.catalog.lines(np.array([int(hits[row].id, 16) for row in rows], np.int64)) if rows else {}
+    if len(stored) == len(rows):
+        return {row: stored[int(hits[row].id, 16)] for row in rows}
     found: dict[tuple[tuple[str, str], Span], Lines] = {}
     for place, text in store.catalog.texts(spans).items() if spans else ():
         begin = 0

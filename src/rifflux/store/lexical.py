@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
@@ -58,6 +59,15 @@ class Lexical(Protocol):
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Return the chunks that contain a term, or a phrase of adjacent terms."""
+
+    def occurring(self, clauses: Iterable[Clause], most: int = 1) -> list[Clause]:
+        """Return the first `most` of some clauses that a chunk contains: terms, or phrases of adjacent terms."""
+        found = (each for each in clauses if len(self.match(Query("", required=(each,)), 1, DEFAULT)))
+        return [*islice(found, most)]
+
+    def best_with(self, clauses: Sequence[Clause], weights: FieldWeights) -> list[Ranking]:
+        """Return for each clause the best chunk that contains it, if any."""
+        return [self.match(Query("", required=(clause,)), 1, weights) for clause in clauses]
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         """Return the number of chunks that contain each term; terms without any may be omitted."""

@@ -48,8 +48,12 @@ class CandidateRequest:
 
 @dataclass(frozen=True, slots=True)
 class CandidateResponse:
-    """The ranking of each channel, the facts of the best chunks by id, and the milliseconds per channel."""
+    """The ranking of each channel, the facts of the best chunks by id, and the milliseconds per channel.
+
+    `cosines` are those of chunks found by words, by id, if the engine reads them with the candidates.
+    """
 
     rankings: Mapping[str, Ranking] = field(default_factory=dict)
     facts: Mapping[int, ChunkFacts] = field(default_factory=dict)
     milliseconds: Mapping[str, float] = field(default_factory=dict)
+    cosines: Mapping[int, float] = field(default_factory=dict)

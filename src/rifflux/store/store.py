@@ -14,6 +14,7 @@ from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.reader import CandidateRequest, CandidateResponse, Totals
 from rifflux.store.registry import Registry
 from rifflux.store.semantic import Semantic
+from rifflux.types import Hit, Ranking, Vectors
 
 __all__ = ["BESIDE", "PART", "Capability", "Store"]
 
@@ -85,6 +86,11 @@ class Store(Protocol):
         Raises `ModelMismatch` as `Semantic.nearest` does.
         """
 
+    def passages(self, ranking: Ranking, *, vectors: bool) -> tuple[list[Hit], Mapping[int, Vectors]]:
+        """Return what `Catalog.hydrate` does; with `vectors` also those of the chunks, if that saves a request."""
+        del vectors
+        return self.catalog.hydrate(ranking), {}
+
     def of(self, owner: str) -> Store:
         """Return an owner's view of the same database. Raises OutOfScope from a named owner's view to another's."""
 
@@ -107,6 +113,10 @@ class Store(Protocol):
 
     def memoized(self) -> AbstractContextManager[None]:
         """Cache settings, the model and counts for this thread within the block, until they change."""
+
+    def requests(self) -> int | None:
+        """Return the number of requests that this thread has made to another machine; None if there is none."""
+        return None
 
     def probe(self) -> None:
         """Read a little of everything that searches need, in about a millisecond. Raises `UnusableIndex`.

@@ -146,8 +146,8 @@ def weights_of(plan: Planned) -> Mapping[Clause, float]:
 class IndexFacts:
     """Facts about the candidates of one search beyond ranks and scores; nothing is read twice.
 
-    The caller that gathers candidates provides the `chunks` it has already described. Other facts are read when a step
-    first needs them; without a `reader` they are empty.
+    The caller that gathers candidates provides the `chunks` it has already described, and cosines that it knows.
+    Other facts are read when a step first needs them; without a `reader` they are empty.
     """
 
     plan: Planned
@@ -155,6 +155,7 @@ class IndexFacts:
     scale: VectorScale | None = None
     chunks: dict[int, ChunkFacts | None] = field(default_factory=dict, repr=False)
     known_vectors: dict[int, Vectors | None] = field(default_factory=dict, repr=False)
+    known_cosines: dict[int, float] = field(default_factory=dict, repr=False)
 
     def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
         """Return the stored facts of each chunk, in the order of the ids, without chunks that no longer exist."""
@@ -180,10 +181,14 @@ class IndexFacts:
         vector = self.plan.execution.vector
         if vector is None or not len(ids) or not (length := float(np.linalg.norm(vector))):
             return found
+        if self.known_cosines:
+            found = np.array([self.known_cosines.get(id, np.nan) for id in ids.tolist()])
+            ids = ids[np.isnan(found)]
+        missing = np.flatnonzero(np.isnan(found))
         known = self.vectors(ids)
         rows = [row for row, id in enumerate(ids.tolist()) if id in known]
         if rows:
-            found[rows] = np.vecdot(np.array([*known.values()]), vector / length)
+            found[missing[rows]] = np.vecdot(np.array([*known.values()]), vector / length)
         return found
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:

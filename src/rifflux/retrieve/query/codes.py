@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, pairwise, product
 from typing import Protocol
 
@@ -28,11 +28,19 @@ MOST_NUMBERS = 8
 MOST_PARTS = 6
 MOST_LETTERS = 4
 MOST_CLAUSES = 4
+#: The maximum number of places found for a sign inside a number.
+MOST_CUTS = 4 * MOST_DIGITS
 
 #: A clause to search for, with the query's words and terms that it is an alternative to.
 Way = tuple[Clause, str, Clause]
 #: Returns the number of chunks that contain each term, for terms that occur.
 Frequencies = Callable[[Sequence[str]], Mapping[str, int]]
+
+
+class Phrases(Protocol):
+    """Returns the first `most` of some clauses whose terms are adjacent in the index, as `Lexical.occurring` does."""
+
+    def __call__(self, clauses: Iterable[Clause], most: int = 1, /) -> list[Clause]: ...
 
 
 class NearTerms(Protocol):
@@ -43,10 +51,10 @@ class NearTerms(Protocol):
     ) -> Mapping[str, int]: ...
 
 
-def codes(query: Query, frequencies: Frequencies, is_phrase: Callable[[Clause], bool]) -> Iterator[Way]:
+def codes(query: Query, frequencies: Frequencies, phrases: Phrases) -> Iterator[Way]:
     """Yield spellings of the query's numbers and codes that occur in the index: split, joined, or with other zeros.
 
-    `is_phrase` returns whether terms are adjacent in the index.
+    `phrases` returns those of some clauses whose terms are adjacent in the index.
     """
     numbered = [place for place, (token, _) in enumerate(query.tokens) if _has_digit(token)][:MOST_NUMBERS]
     if not numbered:
@@ -70,15 +78,15 @@ def codes(query: Query, frequencies: Frequencies, is_phrase: Callable[[Clause], 
         token, terms = query.tokens[place]
         parts = tuple(map(_bare, _PIECE.findall(fold(token))))
         if len(parts) > 1 and terms and not frequencies(terms[:1]):
-            regrouped = regroup(parts, frequencies, is_phrase)
-            spelled = [regrouped] if regrouped else filter(is_phrase, _cut(parts, frequencies))
+            regrouped = regroup(parts, frequencies, phrases)
+            spelled = [regrouped] if regrouped else phrases(_cut(parts, frequencies), MOST_CUTS)
             yield from ((clause, token, terms) for clause in spelled)
-    whole = spelled_code(query, frequencies, is_phrase) if len(query.tokens) > 1 else None
+    whole = spelled_code(query, frequencies, phrases) if len(query.tokens) > 1 else None
     if whole and whole != _as_typed(query):
         yield whole, query.semantic_text, query.terms
 
 
-def spelled_code(query: Query, frequencies: Frequencies, is_phrase: Callable[[Clause], bool]) -> Clause | None:
+def spelled_code(query: Query, frequencies: Frequencies, phrases: Phrases) -> Clause | None:
     """Return the index's spelling of the code that the whole query spells: `pii-2024-0042` for `pii 2024 0042`.
 
     For a query of several words, one term of the index must join letters and digits or several numbers: words are
@@ -87,9 +95,7 @@ def spelled_code(query: Query, frequencies: Frequencies, is_phrase: Callable[[Cl
     parts = _PIECE.findall(fold(query.semantic_text))
     if not _is_code(parts):
         return None
-    found = regroup(parts, frequencies, is_phrase) or regroup(
-        [*(_bare(part) for part in parts)], frequencies, is_phrase
-    )
+    found = regroup(parts, frequencies, phrases) or regroup([*(_bare(part) for part in parts)], frequencies, phrases)
     joined = found and any(len(_PIECE.findall(term)) > 1 for term in found)
     if joined or len(query.tokens) == 1:
         return found
@@ -107,22 +113,21 @@ def _is_code(parts: Sequence[str]) -> bool:
     return 1 < len(parts) <= MOST_PARTS and 0 < len(letters) < len(parts) and max(map(len, letters)) <= MOST_LETTERS
 
 
-def regroup(parts: Sequence[str], frequencies: Frequencies, is_phrase: Callable[[Clause], bool]) -> Clause | None:
+def regroup(parts: Sequence[str], frequencies: Frequencies, phrases: Phrases) -> Clause | None:
     """Return the parts of a code grouped as the index has them side by side: `30CFR75.1` as `30`, `cfr`, `75.1`."""
     if len(parts) > MOST_PARTS:
-        if is_phrase(tuple(parts)):
-            return tuple(parts)
-        return None
+        return next(iter(phrases([tuple(parts)])), None)
     spans = [(start, end) for start in range(len(parts)) for end in range(start + 1, len(parts) + 1)]
     spelled = {(start, end): dict.fromkeys(joint.join(parts[start:end]) for joint in JOINTS) for start, end in spans}
     known = frequencies([*dict.fromkeys(chain.from_iterable(spelled.values()))])
+    ways: list[Clause] = []
     for cuts in sorted(product((False, True), repeat=len(parts) - 1), key=sum):
         ends = [place for place, cut in enumerate(cuts, start=1) if cut]
         groups = [spelled[span] for span in pairwise([0, *ends, len(parts)])]
-        for clause in islice(product(*([term for term in group if known.get(term)] for group in groups)), MOST_CLAUSES):
-            if len(clause) == 1 or is_phrase(clause):
-                return clause
-    return None
+        ways += islice(product(*([term for term in group if known.get(term)] for group in groups)), MOST_CLAUSES)
+    if ways and len(ways[0]) == 1:
+        return ways[0]
+    return next(iter(phrases(ways)), None)
 
 
 def _cut(parts: Sequence[str], frequencies: Frequencies) -> Iterator[Clause]:
@@ -168,9 +173,7 @@ def _filled(number: str) -> Iterator[str]:
     yield from (bare.zfill(each) for each in range(len(bare) + 1, WIDEST + 1))
 
 
-def shortened(
-    query: Query, frequencies: Frequencies, vocabulary: NearTerms, is_phrase: Callable[[Clause], bool]
-) -> Iterator[Way]:
+def shortened(query: Query, frequencies: Frequencies, vocabulary: NearTerms, phrases: Phrases) -> Iterator[Way]:
     """Yield the words that an abbreviation before a number stands for, if the index has both side by side.
 
     So `ch. 7` becomes `chapter 7` if the index contains that phrase; words that merely have the same prefix do not
@@ -183,6 +186,6 @@ def shortened(
             continue
         longer = vocabulary(word, len(word) + 1, LONGEST)
         words = [term for term in longer if term.isalpha()]
-        for term in sorted(words, key=lambda each: (-longer[each], each))[:MOST]:
-            if is_phrase((term, number)):
-                yield (term, number), f"{found[1]} {number}", (word,)
+        nearest = sorted(words, key=lambda each: (-longer[each], each))[:MOST]
+        for clause in phrases([(term, number) for term in nearest], MOST):
+            yield clause, f"{found[1]} {number}", (word,)

@@ -124,7 +124,7 @@ class _Question(Sentence):
                 if apart or self._is_request(beside):
                     continue
                 terms = (of_word(left.words[-1].forms[0]), of_word(right.words[0].forms[0]))
-                if all(terms) and self.vocabulary.adjacent((terms[0][-1], terms[1][0])):
+                if all(terms) and self.vocabulary.adjacent([(terms[0][-1], terms[1][0])]):
                     return True
         return False
 

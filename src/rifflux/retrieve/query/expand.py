@@ -26,7 +26,7 @@ from rifflux.text.symbols import symbol_names
 from rifflux.types import Clause, Notice, Query
 
 if TYPE_CHECKING:
-    from rifflux.retrieve.query.codes import Frequencies, NearTerms
+    from rifflux.retrieve.query.codes import Frequencies, NearTerms, Phrases
 
 #: The minimum word length for a correction of one letter, and for one of two letters.
 SHORTEST = 4
@@ -73,19 +73,19 @@ def expand(
     frequencies: Frequencies,
     vocabulary: NearTerms,
     known: Synonyms | None,
-    is_phrase: Callable[[Clause], bool] = lambda _: False,
+    phrases: Phrases = lambda *_: [],
     elsewhere: Frequencies | None = None,
 ) -> tuple[Query, tuple[Variant, ...], tuple[Notice, ...]]:
     """Return the query with its variants, the variants of single words, and a notice on each formula.
 
-    `is_phrase` returns whether terms are adjacent in the index; `elsewhere` returns the frequencies of terms in other
-    stores that are searched with the same query.
+    `phrases` returns those of some clauses whose terms are adjacent in the index; `elsewhere` returns the frequencies
+    of terms in other stores that are searched with the same query.
     """
     numbered = any(map(str.isdecimal, chain(query.semantic_text, *(each[0] for each in query.tokens))))
     found = [
         *spellings(query, frequencies, vocabulary, elsewhere),
         *(synonyms(query, known) if known else ()),
-        *(_numbers(query, frequencies, vocabulary, is_phrase) if numbered else ()),
+        *(_numbers(query, frequencies, vocabulary, phrases) if numbered else ()),
     ]
     present = {*query.clauses, *query.required, *query.excluded, *query.variants}
     # A dictionary, because two words may have the same variant.
@@ -112,14 +112,12 @@ def expand(
     return query, tuple(fresh.values()), tuple(notes)
 
 
-def _numbers(
-    query: Query, frequencies: Frequencies, vocabulary: NearTerms, is_phrase: Callable[[Clause], bool]
-) -> Iterator[Variant]:
+def _numbers(query: Query, frequencies: Frequencies, vocabulary: NearTerms, phrases: Phrases) -> Iterator[Variant]:
     """Yield other spellings of numbers and codes."""
     from rifflux.retrieve.query.codes import codes, shortened
 
     return starmap(
-        _written, chain(codes(query, frequencies, is_phrase), shortened(query, frequencies, vocabulary, is_phrase))
+        _written, chain(codes(query, frequencies, phrases), shortened(query, frequencies, vocabulary, phrases))
     )
 
 
@@ -127,16 +125,16 @@ def _written(clause: Clause, word: str, beside: Clause) -> Variant:
     return Variant(clause, "", word, beside, "{!r} in other spellings")
 
 
-def variant_notes(variants: Iterable[Variant], spelled: Callable[[Clause], str]) -> Iterator[Notice]:
-    """Yield a notice for each word with variants; `spelled` returns the spelling of terms in the texts."""
+def variant_notes(
+    variants: Sequence[Variant], spelled: Callable[[Sequence[Clause]], Mapping[Clause, str]]
+) -> Iterator[Notice]:
+    """Yield a notice for each word with variants; `spelled` returns the spellings of clauses in the texts."""
+    written = [each.clause for each in variants if not each.spelling and any(map(str.isalpha, chain(*each.clause)))]
+    spellings = spelled(written[:MOST_LOOKED_UP])
     spellings_by_reason: dict[str, list[str]] = {}
     words_by_reason: dict[str, list[str]] = {}
-    looked_up = 0
     for variant in variants:
-        spelling = variant.spelling or " ".join(variant.clause)
-        if not variant.spelling and any(each.isalpha() for each in variant.clause) and looked_up < MOST_LOOKED_UP:
-            spelling = spelled(variant.clause)
-            looked_up += 1
+        spelling = variant.spelling or spellings.get(variant.clause) or " ".join(variant.clause)
         reason = variant.reason.format(variant.word)
         spellings_by_reason.setdefault(reason, []).append(spelling)
         words_by_reason.setdefault(reason, []).append(variant.word)

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
+from rifflux.retrieve.query.codes import Phrases
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.lexicon import stop_words
 from rifflux.text.people import Named, Word, is_particle, is_venue, named, spoken, venue_keys
 from rifflux.text.question_words import asks_only
-from rifflux.types import AUTHORS, VENUE, Clause
+from rifflux.types import AUTHORS, VENUE
 
 #: Returns whether the facts of a work, given its namespace and license, may be disclosed.
 Disclosable = Callable[[str, str | None], bool]
@@ -70,14 +71,14 @@ class Mention:
 class CreditVocabulary:
     """The authors and venues in a store; `disclosable` returns whether a work's credits may be disclosed.
 
-    `frequencies` returns how many chunks contain each term, `adjacent` whether terms are adjacent.
+    `frequencies` returns how many chunks contain each term, `adjacent` those of some clauses whose terms are adjacent.
     """
 
     store: Store
     analyzer: Analyzer
     disclosable: Disclosable
     frequencies: Callable[[Sequence[str]], Mapping[str, int]]
-    adjacent: Callable[[Clause], bool]
+    adjacent: Phrases
 
     @cached_property
     def counts(self) -> Mapping[str, int]:

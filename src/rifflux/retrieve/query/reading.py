@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, filterfalse
@@ -28,7 +28,7 @@ from rifflux.text.question_words import framed
 from rifflux.types import Clause, Filter, Phrasing, Query, QueryLanguages, Understanding
 
 if TYPE_CHECKING:
-    from rifflux.retrieve.query.codes import Frequencies
+    from rifflux.retrieve.query.codes import Frequencies, Phrases
 
 
 #: The facet that selects a caller's collections rather than a property of documents.
@@ -140,18 +140,18 @@ def understand(
     analyzer: Analyzer,
     facets: Collection[str] = (),
     filter: Filter | None = None,
-    is_phrase: Callable[[Clause], bool] = lambda _: False,
+    adjacent: Phrases = lambda *_: [],
     others: Sequence[Analyzer] = (),
 ) -> Query:
     """Parse and analyze a query. `facets` are the metadata fields that `field:value` may name beyond kind and path.
 
-    `others` are the analyzers of further languages of the content. `is_phrase` returns whether terms are adjacent in
-    the index: words at the end of a query may belong to its subject.
+    `others` are the analyzers of further languages of the content. `adjacent` returns those of some clauses whose
+    terms are adjacent in the index: words at the end of a query may belong to its subject.
     """
     text = _comparable(text)
     reading = _read(text, {*facets, "kind", "path"})
     words = Words(analyzer)
-    interrogative, meaning = _subject(reading.meaning, words, analyzer.language, is_phrase)
+    interrogative, meaning = _subject(reading.meaning, words, analyzer.language, adjacent)
     tokens: list[tuple[str, Clause]] = []
     searched = defaultdict[str, list[Clause]](list)
     for sort, part in meaning:
@@ -191,7 +191,7 @@ def understand(
 
 
 def _subject(
-    meaning: Sequence[tuple[str, str]], words: Words, language: str, is_phrase: Callable[[Clause], bool]
+    meaning: Sequence[tuple[str, str]], words: Words, language: str, adjacent: Phrases
 ) -> tuple[str, Sequence[tuple[str, str]]]:
     """Return the question words, and the parts of a query without them."""
     if len(meaning) != 1 or meaning[0][0] != WORDS:
@@ -199,7 +199,7 @@ def _subject(
     found = framed(meaning[0][1], language)
     if found.after and not found.before and (subject := words[found.subject]):
         closing = words[found.after]
-        if closing and is_phrase((subject[-1], closing[0])):
+        if closing and adjacent([(subject[-1], closing[0])]):
             return "", meaning
     return " ".join(filter(None, (found.before, found.after.strip()))), [(WORDS, found.subject)]
 
@@ -307,11 +307,11 @@ def classify(
     analyzer: Analyzer,
     frequencies: Frequencies,
     documents: int,
-    is_phrase: Callable[[Clause], bool] = lambda _: False,
+    adjacent: Phrases = lambda *_: [],
 ) -> Understanding:
     """Classify a query; `frequencies` returns how many of the index's `documents` chunks contain each term.
 
-    `is_phrase` returns whether terms are adjacent in the index.
+    `adjacent` returns those of some clauses whose terms are adjacent in the index.
     """
     rest = _QUOTED.sub(" ", query.text)
     terms = query.words
@@ -344,7 +344,7 @@ def classify(
     share = specific / max(1, len(codes) + len(quoted) + len(words))
     if any(each.isdecimal() for each in query.semantic_text) and not query.phrasing.interrogative:
         first = [terms[code][0] for code in codes if terms[code]]
-        if not (share == 1 and frequencies(first)) and (spelled := _spelled_code(query, frequencies, is_phrase)):
+        if not (share == 1 and frequencies(first)) and (spelled := _spelled_code(query, frequencies, adjacent)):
             return spelled
     others = len(words) - len(names)
     reasons = [f"{result!r} is a named result or object" for result in results]
@@ -361,11 +361,11 @@ def classify(
     )
 
 
-def _spelled_code(query: Query, frequencies: Frequencies, is_phrase: Callable[[Clause], bool]) -> Understanding | None:
+def _spelled_code(query: Query, frequencies: Frequencies, adjacent: Phrases) -> Understanding | None:
     """Return the classification of a query that spells a single code of the index differently, or None."""
     from rifflux.retrieve.query.codes import spelled_code
 
-    spelled = spelled_code(query, frequencies, is_phrase)
+    spelled = spelled_code(query, frequencies, adjacent)
     if spelled is None:
         return None
     code = " ".join(spelled)

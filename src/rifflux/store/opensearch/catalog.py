@@ -46,7 +46,7 @@ from rifflux.store.opensearch.rows import (
     sort_time,
 )
 from rifflux.text.people import credits_of
-from rifflux.types import Document, Filter, Hit, Ids, Ranking, Tag, Why, of_owner, parted
+from rifflux.types import Document, Filter, Hit, Ids, Lines, Ranking, Tag, Vectors, Why, of_owner, parted
 
 Place = tuple[str, str]
 
@@ -206,7 +206,45 @@ class OpenSearchCatalog(Catalog):
         return [hit for hit in hits if (hit.owner or "") == owners[0]]
 
     def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
-        return {id: facts_of(row) for id, row in self._chunks(ids, _HIT).items()}
+        known: dict[int, ChunkFacts] = self.rows.cached("facts", dict)
+        missing = [id for id in ids.tolist() if id not in known]
+        if missing:
+            for id, row in self._chunks(np.array(missing, np.int64), _HIT).items():
+                known[id] = facts_of(row)
+        return {id: known[id] for id in sorted({*ids.tolist()}) if id in known}
+
+    def lines(self, ids: Ids) -> Mapping[int, Lines]:
+        found = {}
+        for id, row in self._chunks(ids, _HIT).items():
+            if lines := json.loads(row["passage"]).get("lines"):
+                found[id] = (lines[0], lines[1])
+        return found
+
+    def note_facts(self, hits: Sequence[JSON]) -> None:
+        """Remember the facts of chunks that were read with a search."""
+        known: dict[int, ChunkFacts] = self.rows.cached("facts", dict)
+        if len(known) > 4 * PAGE:
+            known.clear()
+        for each in hits:
+            row = each.get("_source")
+            if row and row["uid"] not in known:
+                known[row["uid"]] = facts_of(row)
+
+    def read_with(self, field: str, ids: Ids, vectors: dict[int, Vectors]) -> None:
+        """Read the rows of chunks and their vectors in one request."""
+        known: dict[int, JSON] = self.rows.cached(("chunks", *_HIT), dict)
+        missing = [id for id in ids.tolist() if id not in known or id not in vectors]
+        bodies = []
+        for start in range(0, len(missing), PAGE):
+            some = [terms("uid", missing[start : start + PAGE])]
+            bodies.append(self.rows.body("chunk", some, size=PAGE, _source=[*_HIT, field]))
+        for answer in self.rows.search_all(bodies):
+            for each in answer["hits"]["hits"]:
+                row = each["_source"]
+                vector = row.pop(field, None)
+                known[row["uid"]] = row
+                if vector is not None:
+                    vectors[row["uid"]] = np.array(vector, np.float32)
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
         found = {}

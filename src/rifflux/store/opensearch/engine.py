@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -100,8 +101,8 @@ class ClusterIndex:
 
     address: ClusterAddress
     client: Any
-    #: The number of requests so far.
-    requests: int = 0
+    #: The number of requests of each thread.
+    requests: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
     unrefreshed: set[str] = field(default_factory=set)
     states: dict[tuple[str, ...], IndexState] = field(default_factory=dict)
     caches: dict[tuple[str, ...], tuple[object, dict[object, Any]]] = field(default_factory=dict)
@@ -169,7 +170,7 @@ class ClusterIndex:
 
     def call(self, request: Callable[..., Any], *, missing: Any = None, **arguments: Any) -> Any:
         """Make a request; return `missing`, if it is given, for what is not there. Raises `RiffluxError`."""
-        self.requests += 1
+        self.requests[threading.get_ident()] += 1
         errors = import_module("opensearchpy.exceptions")
         try:
             return request(**arguments)

@@ -2,28 +2,63 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rifflux.store.lexical import VARIANT, FieldWeights, Lexical
-from rifflux.store.opensearch.engine import ANYTHING, PAGE, OwnedRows
+from rifflux.store.opensearch.engine import ANYTHING, MOST_VALUES, PAGE, OwnedRows
 from rifflux.store.opensearch.filters import JSON, any_of, conditions, literal, none_of, terms
-from rifflux.store.opensearch.rows import term_digest, unpacked
+from rifflux.store.opensearch.rows import PACKED, term_digest
 from rifflux.text.analyzer import okapi_idf
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
 
 #: More alternatives only cost time: no query has as many words, and a pasted page is found by its first ones.
 MOST_CLAUSES = 256
-#: Candidates beyond the limit, since the cluster rounds lengths when it names them.
-_SLACK = 64
+#: Candidates beyond the limit, since the cluster rounds lengths when it names them, and the most that it names.
+SLACK = 64
+MOST_HITS = 10_000
+#: The number of chunks of which it is remembered whether they contain a clause.
+_MOST_SEEN = 20_000
 _FIELDS = ("title", "headings", "body")
-_COUNTS = ("uid", "length", "packed")
+#: The number of chunks up to which an owner's vocabulary is read as a whole, and the length that its terms are below.
+SMALL = 25_000
+_LONGEST_TERM = 256
+#: Looks up terms in the packed counts of a chunk: returns the place of each found term in the parameter `places`,
+#: then its counts in title, headings and body as one number.
+_COUNTING = f"""
+long number(byte[] bytes, int start, int width) {{
+  long value = 0L;
+  for (int place = start + width - 1; place >= start; place--) {{
+    int digit = bytes[place];
+    if (digit < 0) {{ digit += 256 }}
+    value = value * 256L + digit;
+  }}
+  return value;
+}}
+List counts = new ArrayList();
+if (doc['packed'].size() == 0) {{ return counts }}
+def packed = doc['packed'].get(0);
+byte[] bytes = packed.bytes;
+int end = packed.offset + packed.length;
+for (int start = packed.offset; start < end; start += {PACKED.itemsize}) {{
+  def place = params.places.get(Long.toString(number(bytes, start, 8)));
+  if (place != null) {{
+    counts.add(place);
+    counts.add(number(bytes, start + 8, 6));
+  }}
+}}
+return counts;
+"""
 
 #: An alternative: a clause, its weight, and whether it is the beginning of a term.
 Alternative = tuple[Clause, float, bool]
+#: The terms of chunks by field.
+Texts = Mapping[int, Sequence[Clause]]
 
 
 def contains(clause: Clause, *, prefix: bool = False) -> JSON:
@@ -57,6 +92,120 @@ def alternatives(query: Query) -> list[Alternative]:
     return [*required, *required, *optional[:MOST_CLAUSES], *prefixes]
 
 
+def counting(words: Sequence[str]) -> JSON:
+    """Return the options of a search that counts some terms in each chunk that it finds; see `Counts`."""
+    places = {}
+    for place, word in enumerate(words):
+        digest = term_digest(word)
+        places[str(digest - (1 << 64) if digest >> 63 else digest)] = place
+    script = {"lang": "painless", "source": _COUNTING, "params": {"places": places}}
+    return {"script_fields": {"counts": {"script": script}}}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The counts of terms in the chunks that a search found: by term the rows, and the counts in each field."""
+
+    ids: Ids
+    rows: Mapping[str, Ids]
+    counts: Mapping[str, NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, hits: Sequence[JSON], words: Sequence[str]) -> Counts:
+        """Read the counts that `counting` asked for."""
+        ids = np.array([each["fields"]["uid"][0] for each in hits], np.int64)
+        found = [each["fields"].get("counts", ()) for each in hits]
+        row = np.repeat(np.arange(len(hits)), [len(each) // 2 for each in found])
+        pairs = np.array([*chain.from_iterable(found)], np.int64).reshape(-1, 2)
+        fields = np.stack([pairs[:, 1] >> shift & 0xFFFF for shift in (0, 16, 32)], axis=1)
+        rows = {}
+        counts = {}
+        for place, word in enumerate(words):
+            of_word = np.flatnonzero(pairs[:, 0] == place)
+            rows[word] = row[of_word]
+            counts[word] = fields[of_word]
+        return cls(ids, rows, counts)
+
+    def together(self, clause: Clause) -> Ids:
+        """Return the rows that have all terms of a phrase in one field."""
+        table = np.ones((len(self.ids), len(_FIELDS)), np.bool)
+        for term in clause:
+            held = np.zeros_like(table)
+            held[self.rows[term]] = self.counts[term] > 0
+            table &= held
+        return np.flatnonzero(table.any(axis=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """How the chunks that a search finds are scored: alternatives with their weights, statistics, and counted terms.
+
+    `asked` are the clauses of the query of which it is remembered which chunks contain them.
+    """
+
+    scored: Sequence[Alternative]
+    asked: Sequence[Clause]
+    words: Sequence[str]
+    weights: FieldWeights
+    chunks: int
+    length: int
+
+    def reading(self) -> JSON:
+        """Return the options of a search that read what scores are computed from."""
+        return {"docvalue_fields": ["uid", "length"], "_source": False, **counting(self.words)}
+
+    def needs_texts(self, counts: Counts) -> Ids:
+        """Return the chunks whose terms must be read: those that may contain a phrase, or the beginning of a term."""
+        rows = [np.empty(0, np.int64)]
+        for clause, _, prefix in self.scored:
+            if prefix:
+                return counts.ids
+            if len(clause) > 1:
+                rows.append(counts.together(clause))
+        rows += [counts.together(clause) for clause in self.asked if len(clause) > 1]
+        return counts.ids[np.unique(np.concatenate(rows))]
+
+    def scores(self, hits: Sequence[JSON], counts: Counts, texts: Texts) -> Scores:
+        """Return the BM25 scores of chunks: SQLite's operations in the same order."""
+        lengths = np.array([each["fields"]["length"][0] for each in hits], np.int64)
+        mean = self.length / max(self.chunks, 1) or 1.0
+        weights = self.weights
+        norms = weights.k1 * (1 - weights.b + weights.b * lengths / mean)
+        scores = np.zeros(len(hits))
+        for clause, worth, prefix in self.scored:
+            if len(clause) == 1 and not prefix:
+                found = counts.rows[clause[0]]
+                numbers = counts.counts[clause[0]]
+            else:
+                found, numbers = occurrences(counts.ids, clause, texts, prefix=prefix)
+            frequencies = weights.body * numbers.sum(axis=1).astype(np.float64)
+            frequencies += (weights.title - weights.body) * numbers[:, 0]
+            if weights.headings != weights.body:
+                frequencies += (weights.headings - weights.body) * numbers[:, 1]
+            scores[found] += worth * (frequencies * (weights.k1 + 1.0) / (frequencies + norms[found]))
+        return scores
+
+
+def occurrences(ids: Ids, clause: Clause, texts: Texts, *, prefix: bool) -> tuple[Ids, NDArray[np.int64]]:
+    """Return the rows whose chunks contain a phrase, or terms with a beginning, and how often in each field."""
+    rows = []
+    found = []
+    width = len(clause)
+    for row, id in enumerate(ids.tolist()):
+        fields = texts.get(id, ())
+        if prefix:
+            counts = [sum(word.startswith(clause[0]) for word in words) for words in fields]
+        else:
+            counts = [
+                sum(words[start : start + width] == clause for start in range(len(words) - width + 1))
+                for words in fields
+            ]
+        if any(counts):
+            rows.append(row)
+            found.append(counts)
+    return np.array(rows, np.int64), np.array(found, np.int64).reshape(-1, len(_FIELDS))
+
+
 @dataclass(frozen=True, slots=True)
 class OpenSearchLexical(Lexical):
     """The terms of a view's chunks."""
@@ -64,20 +213,15 @@ class OpenSearchLexical(Lexical):
     rows: OwnedRows
 
     def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
-        search = self.candidates(query, limit, weights)
-        if search is None:
+        scoring = self.scoring(query, weights)
+        if not scoring.scored:
             return Ranking.empty()
-        (answer,) = self.rows.search_all([search.body])
-        return search.ranking(answer)
+        (answer,) = self.rows.search_all([self.candidates(query, scoring, limit)])
+        return self.ranking(answer["hits"]["hits"], scoring, limit)
 
-    def candidates(self, query: Query, limit: int, weights: FieldWeights) -> LexicalSearch | None:
-        """Return the search for the candidates of a query; None if nothing can match."""
-        if weights.by_match:
-            query = replace(query, worths=dict.fromkeys(query.variants, 1.0))
-        scored = self._scored(query)
-        if not scored:
-            return None
-        should = [_boosted(clause, prefix=prefix, boost=worth) for clause, worth, prefix in scored]
+    def candidates(self, query: Query, scoring: Scoring, limit: int) -> JSON:
+        """Return the body of the search for the candidates of a query."""
+        should = [_boosted(clause, prefix=prefix, boost=worth) for clause, worth, prefix in scoring.scored]
         narrow = [*conditions(query.filter), *word_conditions(query)]
         wanted = {
             "bool": {
@@ -86,21 +230,73 @@ class OpenSearchLexical(Lexical):
                 "minimum_should_match": int(not query.required),
             }
         }
-        size = min(limit + _SLACK, 10_000)
-        body = {"size": size, "track_total_hits": False, "query": wanted, **_reading(scored)}
-        return LexicalSearch(body, scored, weights, limit, *self._totals())
+        size = min(limit + SLACK, MOST_HITS)
+        return {"size": size, "track_total_hits": False, "query": wanted, **scoring.reading()}
 
-    def _scored(self, query: Query) -> list[Alternative]:
-        """Return the alternatives of a query with their idf times their worth, without those in no chunk."""
+    def scoring(self, query: Query, weights: FieldWeights) -> Scoring:
+        """Return how candidates are scored; without alternatives, nothing can match."""
+        if weights.by_match:
+            query = replace(query, worths=dict.fromkeys(query.variants, 1.0))
         every = alternatives(query)
-        frequencies = self._frequencies({(clause, prefix) for clause, _, prefix in every})
-        chunks, _ = self._totals()
-        found = []
+        forms = chain.from_iterable(query.languages.forms.values())
+        asked = [*dict.fromkeys((*query.required, *query.clauses, *query.variants, *forms, *query.anchors))]
+        # In which chunks a phrase occurs is known only where its terms do.
+        single = {((term,), False) for clause in asked for term in clause}
+        frequencies = self._frequencies({(clause, prefix) for clause, _, prefix in every} | single)
+        chunks, length = self._totals()
+        scored = []
         for clause, worth, prefix in every:
             frequency = frequencies[clause, prefix]
             if frequency:
-                found.append((clause, worth * okapi_idf(chunks, frequency), prefix))
+                scored.append((clause, worth * okapi_idf(chunks, frequency), prefix))
+        terms = {term for clause, _, prefix in scored if not prefix for term in clause}
+        terms |= {term for (term,), _ in single if frequencies[(term,), False]}
+        present = [clause for clause in asked if terms.issuperset(clause)]
+        return Scoring(scored, present[:MOST_CLAUSES], sorted(terms), weights, chunks, length)
+
+    def ranking(self, hits: Sequence[JSON], scoring: Scoring, limit: int, others: Sequence[JSON] = ()) -> Ranking:
+        """Return the ranking of candidates, remembering which of the query's clauses they and `others` contain."""
+        counts = Counts.of(hits, scoring.words)
+        further = Counts.of(others, scoring.words)
+        texts = self._texts(np.union1d(scoring.needs_texts(counts), scoring.needs_texts(further)))
+        scores = scoring.scores(hits, counts, texts)
+        for each in (counts, further):
+            self._remember(scoring.asked, each, texts)
+        order = np.lexsort((counts.ids, -scores))[:limit]
+        return Ranking(counts.ids[order], scores[order])
+
+    def _texts(self, ids: Ids) -> Texts:
+        """Return the terms of chunks by field."""
+        bodies = []
+        for start in range(0, len(ids), PAGE):
+            some = [terms("uid", ids[start : start + PAGE].tolist())]
+            bodies.append(self.rows.body("chunk", some, size=PAGE, _source=["uid", *_FIELDS]))
+        found = {}
+        for answer in self.rows.search_all(bodies):
+            for each in answer["hits"]["hits"]:
+                row = each["_source"]
+                found[row["uid"]] = tuple(tuple(row[name].split()) for name in _FIELDS)
         return found
+
+    def _remember(self, clauses: Iterable[Clause], counts: Counts, texts: Texts) -> None:
+        """Remember which of the chunks of a search contain each clause."""
+        known: dict[Clause, tuple[Ids, Ids]] = self.rows.cached("held", dict)
+        if len(known) > PAGE:
+            known.clear()
+        for clause in clauses:
+            if len(clause) == 1:
+                rows = counts.rows[clause[0]]
+            else:
+                rows, _ = occurrences(counts.ids, clause, texts, prefix=False)
+            self._note(known, clause, counts.ids, counts.ids[rows])
+
+    @staticmethod
+    def _note(known: dict[Clause, tuple[Ids, Ids]], clause: Clause, seen: Ids, holders: Ids) -> None:
+        former = known.get(clause)
+        if former and len(former[0]) < _MOST_SEEN:
+            seen = np.union1d(former[0], seen)
+            holders = np.union1d(former[1], holders)
+        known[clause] = seen, holders
 
     def _totals(self) -> tuple[int, int]:
         """Return the number of chunks and of their terms."""
@@ -110,11 +306,33 @@ class OpenSearchLexical(Lexical):
         found = self.rows.search("chunk", size=0, track_total_hits=True, aggs={"all": {"sum": {"field": "length"}}})
         return found["hits"]["total"]["value"], int(found["aggregations"]["all"]["value"])
 
+    def _vocabulary(self) -> Mapping[str, Mapping[str, int]] | None:
+        """Return the numbers of chunks of all terms, by their first letter; None if there are too many."""
+        return self.rows.cached("whole vocabulary", self._read_vocabulary)
+
+    def _read_vocabulary(self) -> Mapping[str, Mapping[str, int]] | None:
+        chunks, _ = self._totals()
+        if chunks > SMALL:
+            return None
+        known = self.rows.values("chunk", "vocabulary")
+        if len(known) >= MOST_VALUES:
+            return None
+        by_letter: dict[str, dict[str, int]] = defaultdict(dict)
+        for term, count in known.items():
+            by_letter[term[0]][term] = count
+        return by_letter
+
     def _frequencies(self, wanted: Iterable[tuple[Clause, bool]]) -> Mapping[tuple[Clause, bool], int]:
         """Return the number of chunks that contain each clause; counts are cached."""
         known: dict[tuple[Clause, bool], int] = self.rows.cached("frequencies", dict)
-        wanted = [*wanted]
         missing = sorted({*wanted} - known.keys())
+        vocabulary = self._vocabulary() if missing else None
+        if vocabulary is not None:
+            known |= {each: 0 for each in missing if not each[1] and not self._may_occur(each[0], vocabulary)}
+            for clause, prefix in missing:
+                if len(clause) == 1 and not prefix and len(clause[0]) < _LONGEST_TERM:
+                    known[clause, prefix] = vocabulary.get(clause[0][:1], {}).get(clause[0], 0)
+            missing = [each for each in missing if each not in known]
         if missing:
             counted = {str(number): contains(clause, prefix=prefix) for number, (clause, prefix) in enumerate(missing)}
             bodies = []
@@ -127,37 +345,71 @@ class OpenSearchLexical(Lexical):
                     known[missing[int(name)]] = bucket["doc_count"]
         return known
 
+    @staticmethod
+    def _may_occur(clause: Clause, vocabulary: Mapping[str, Mapping[str, int]]) -> bool:
+        """Return False if a term of a phrase occurs nowhere."""
+        return all(len(term) >= _LONGEST_TERM or term in vocabulary.get(term[:1], ()) for term in clause)
+
     def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
-        scores = np.zeros(len(ids))
-        scored = self._scored(query)
-        if not scored or not len(ids):
-            return scores
+        scoring = self.scoring(query, weights)
+        if not scoring.scored or not len(ids):
+            return np.zeros(len(ids))
         bodies = []
         for start in range(0, len(ids), PAGE):
             narrow = [terms("uid", ids[start : start + PAGE].tolist()), *word_conditions(query)]
-            bodies.append(self.rows.body("chunk", narrow, size=PAGE, **_reading(scored)))
-        search = LexicalSearch({}, scored, weights, len(ids), *self._totals())
-        found: dict[int, float] = {}
-        for answer in self.rows.search_all(bodies):
-            found.update(zip(*search.scores(answer["hits"]["hits"]), strict=True))
-        return np.array([found.get(id, 0.0) for id in ids.tolist()])
+            bodies.append(self.rows.body("chunk", narrow, size=PAGE, **scoring.reading()))
+        hits = [each for answer in self.rows.search_all(bodies) for each in answer["hits"]["hits"]]
+        found = self.ranking(hits, scoring, len(hits))
+        scores = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
+        return np.array([scores.get(id, 0.0) for id in ids.tolist()])
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
+        known: dict[Clause, tuple[Ids, Ids]] = self.rows.cached("held", dict)
+        empty = np.empty(0, np.int64)
+        seen, _ = known.get(clause, (empty, empty))
+        missing = ids[~np.isin(ids, seen)]
+        if len(missing) and len(clause) and not all(self.document_frequencies(clause).get(term) for term in clause):
+            return ids[:0]
         found: set[int] = set()
-        for start in range(0, len(ids), PAGE):
-            narrow = [terms("uid", ids[start : start + PAGE].tolist()), contains(clause)]
+        for start in range(0, len(missing), PAGE):
+            narrow = [terms("uid", missing[start : start + PAGE].tolist()), contains(clause)]
             answer = self.rows.search("chunk", narrow, size=PAGE, _source=False, docvalue_fields=["uid"])
             found.update(each["fields"]["uid"][0] for each in answer["hits"]["hits"])
-        return ids[np.isin(ids, [*found])]
+        if len(missing):
+            self._note(known, clause, missing, np.array(sorted(found), np.int64))
+        _, holders = known.get(clause, (empty, empty))
+        return ids[np.isin(ids, np.append(holders, [*found]))]
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         frequencies = self._frequencies([((term,), False) for term in terms])
         return {term: count for term in terms if (count := frequencies[(term,), False])}
 
+    def occurring(self, clauses: Iterable[Clause], most: int = 1) -> list[Clause]:
+        wanted = [*clauses]
+        frequencies = self._frequencies([(clause, False) for clause in wanted])
+        return [clause for clause in wanted if frequencies[clause, False]][:most]
+
+    def best_with(self, clauses: Sequence[Clause], weights: FieldWeights) -> list[Ranking]:
+        queries = [Query("", required=(clause,)) for clause in clauses]
+        self._frequencies([(clause, False) for clause in clauses])
+        scorings = [self.scoring(query, weights) for query in queries]
+        places = [place for place, scoring in enumerate(scorings) if scoring.scored]
+        answers = self.rows.search_all([self.candidates(queries[place], scorings[place], 1) for place in places])
+        found = [Ranking.empty() for _ in clauses]
+        for place, answer in zip(places, answers, strict=True):
+            found[place] = self.ranking(answer["hits"]["hits"], scorings[place], 1)
+        return found
+
     def vocabulary(
         self, start: str, shortest: int, longest: int, like: Callable[[str], bool] | None = None
     ) -> Mapping[str, int]:
-        known = self.rows.cached(("vocabulary", start), lambda: self._beginning_with(start))
+        whole = self._vocabulary()
+        if whole is None:
+            known = self.rows.cached(("vocabulary", start), lambda: self._beginning_with(start))
+        elif start:
+            known = {term: count for term, count in whole.get(start[0], {}).items() if term.startswith(start)}
+        else:
+            known = {term: count for terms in whole.values() for term, count in terms.items()}
         return {
             term: count
             for term, count in known.items()
@@ -174,67 +426,3 @@ def _boosted(clause: Clause, *, prefix: bool, boost: float) -> JSON:
     if len(clause) == 1 and not prefix:
         return {"term": {"all": {"value": clause[0], "boost": boost}}}
     return {"constant_score": {"filter": contains(clause, prefix=prefix), "boost": boost}}
-
-
-def _reading(scored: Iterable[Alternative]) -> JSON:
-    """Return what to read of each candidate: packed counts, and its terms for phrases and beginnings of terms."""
-    needs_terms = any(prefix or len(clause) > 1 for clause, _, prefix in scored)
-    return {"docvalue_fields": [*_COUNTS], "_source": needs_terms and [*_FIELDS]}
-
-
-@dataclass(frozen=True, slots=True)
-class LexicalSearch:
-    """A search for candidates by words, and how they are scored."""
-
-    body: JSON
-    scored: Sequence[Alternative]
-    weights: FieldWeights
-    limit: int
-    chunks: int
-    length: int
-
-    def ranking(self, answer: JSON) -> Ranking:
-        """Return the ranking of the candidates in an answer."""
-        ids, scores = self.scores(answer["hits"]["hits"])
-        order = np.lexsort((ids, -scores))[: self.limit]
-        return Ranking(ids[order], scores[order])
-
-    def scores(self, hits: Sequence[JSON]) -> tuple[Ids, Scores]:
-        """Return the ids of candidates and their BM25 scores: SQLite's operations in the same order."""
-        ids = np.array([each["fields"]["uid"][0] for each in hits], np.int64)
-        lengths = np.array([each["fields"]["length"][0] for each in hits], np.int64)
-        packed, chunk = unpacked(each["fields"]["packed"][0] for each in hits)
-        mean = self.length / max(self.chunks, 1) or 1.0
-        weights = self.weights
-        norms = weights.k1 * (1 - weights.b + weights.b * lengths / mean)
-        scores = np.zeros(len(hits))
-        for clause, worth, prefix in self.scored:
-            if len(clause) == 1 and not prefix:
-                places = np.flatnonzero(packed["term"] == term_digest(clause[0]))
-                found = chunk[places]
-                counts = packed["counts"][places].astype(np.int64)
-            else:
-                every = [_occurrences(each["_source"], clause, prefix=prefix) for each in hits]
-                table = np.array(every, np.int64).reshape(-1, 3)
-                found = np.flatnonzero(table.any(axis=1))
-                counts = table[found]
-            frequencies = weights.body * counts.sum(axis=1).astype(np.float64)
-            frequencies += (weights.title - weights.body) * counts[:, 0]
-            if weights.headings != weights.body:
-                frequencies += (weights.headings - weights.body) * counts[:, 1]
-            scores[found] += worth * (frequencies * (weights.k1 + 1.0) / (frequencies + norms[found]))
-        return ids, scores
-
-
-def _occurrences(row: Mapping[str, Any], clause: Clause, *, prefix: bool) -> list[int]:
-    """Return how often a phrase, or terms with a beginning, stand in each field of a chunk."""
-    counts = []
-    width = len(clause)
-    for name in _FIELDS:
-        words = row[name].split()
-        if prefix:
-            counts.append(sum(word.startswith(clause[0]) for word in words))
-        else:
-            starts = range(len(words) - width + 1)
-            counts.append(sum(tuple(words[start : start + width]) == clause for start in starts))
-    return counts

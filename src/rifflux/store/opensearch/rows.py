@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from hashlib import blake2b
@@ -25,11 +26,14 @@ from rifflux.types import LICENSED, Document, Hit, Identifier, Link, Part, Tag, 
 
 #: The counts of a term in a chunk: its digest, then title, headings and body.
 PACKED = np.dtype([("term", "<u8"), ("counts", "<u2", 3)])
+#: The fields of a chunk's row that its names and facts are read from.
+FACTS = ("uid", "facts")
 #: The fields of a document's row that its lists have: without text, links, tags and parts.
 OUTLINE = ("outline", "path", "namespace", "chunks", "owner", "place")
 #: Stands for the time of an undated document, after all others.
 UNDATED = 1e18
 
+_LINE = re.compile("\n")
 _as_json = json.JSONEncoder(default=str).encode
 
 
@@ -149,6 +153,7 @@ def chunk_row(owner: str, placed: Placed, each: AnalyzedChunk) -> JSON:
         "position": chunk.position,
         "text": chunk.text,
         "span": chunk.span,
+        "lines": lines_at(document.text, *chunk.span),
         "page": chunk.page,
         "created_at": document.created_at,
         "updated_at": document.updated_at,
@@ -177,6 +182,17 @@ def chunk_row(owner: str, placed: Placed, each: AnalyzedChunk) -> JSON:
     }
 
 
+@lru_cache(maxsize=1)
+def _line_ends(text: str) -> NDArray[np.int64]:
+    return np.array([each.end() - 1 for each in _LINE.finditer(text)], np.int64)
+
+
+def lines_at(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the first and the last line of a part of a text, from 1."""
+    first, last = np.searchsorted(_line_ends(text), (start, end)).tolist()
+    return first + 1, last + 1
+
+
 def packed(fields: Sequence[Sequence[str]]) -> str:
     """Return the counts of the terms of three fields, packed."""
     counts: dict[str, list[int]] = {}
@@ -185,14 +201,6 @@ def packed(fields: Sequence[Sequence[str]]) -> str:
             counts.setdefault(word, [0, 0, 0])[number] = min(count, 65_535)
     rows = np.array([(term_digest(word), each) for word, each in sorted(counts.items())], PACKED)
     return base64.b64encode(rows.tobytes()).decode()
-
-
-def unpacked(texts: Iterable[str]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the packed counts of several chunks, and the chunk of each by its place."""
-    parts = [np.frombuffer(base64.urlsafe_b64decode(f"{text}=="), PACKED) for text in texts]
-    if not parts:
-        return np.empty(0, PACKED), np.empty(0, np.int64)
-    return np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(each) for each in parts])
 
 
 def facts_of(row: Mapping[str, Any]) -> ChunkFacts:

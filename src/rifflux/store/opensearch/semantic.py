@@ -12,11 +12,11 @@ import numpy as np
 from rifflux.errors import Busy, InvalidArgument, ModelMismatch, OutOfScope
 from rifflux.store.opensearch.engine import PAGE, WORLD, Action, ClusterIndex, OwnedRows, row_id, vector_field
 from rifflux.store.opensearch.filters import JSON, all_of, conditions, none_of, terms
-from rifflux.store.opensearch.lexical import word_conditions
+from rifflux.store.opensearch.lexical import MOST_HITS, word_conditions
 from rifflux.store.opensearch.rows import chunk_id
 from rifflux.store.opensearch.world import TRIES, WorldRows
 from rifflux.store.semantic import Generation, Generations, ModelInfo, Pending, Semantic, State
-from rifflux.types import Ids, Query, Ranking, Vectors
+from rifflux.types import Ids, Query, Ranking, Scores, Vectors
 
 #: Stores a vector if the chunk still has the text that it is of.
 _PUT = (
@@ -33,6 +33,11 @@ def has_vector(field: str) -> JSON:
     return {"term": {"embedded": field}}
 
 
+def cosines_of(scores: Scores) -> Scores:
+    """Return the cosines of Lucene's scores for a maximum inner product."""
+    return np.asarray(np.where(scores >= 1, scores - 1, 1 - 1 / np.maximum(scores, 1e-9)))
+
+
 @dataclass(frozen=True, slots=True)
 class OpenSearchSemantic(Semantic):
     """The vectors of a view's chunks."""
@@ -44,7 +49,7 @@ class OpenSearchSemantic(Semantic):
         if body is None:
             return Ranking.empty()
         (answer,) = self.rows.search_all([body])
-        return self.ranking(answer, limit)
+        return self.ranking(answer["hits"]["hits"], limit)
 
     def candidates(self, query: Query, vector: Vectors | None, limit: int, model: str | None) -> JSON | None:
         """Return the body of the search for the nearest chunks; None if there is nothing to rank."""
@@ -57,26 +62,38 @@ class OpenSearchSemantic(Semantic):
         narrow = [*conditions(query.filter), *word_conditions(query)]
         wanted = {
             "vector": direction.tolist(),
-            "k": min(limit, 10_000),
+            "k": min(limit, MOST_HITS),
             "filter": all_of(self.rows.conditions("chunk", narrow)),
         }
         return {
-            "size": min(limit, 10_000),
+            "size": min(limit, MOST_HITS),
             "track_total_hits": False,
             "_source": False,
             "docvalue_fields": ["uid"],
             "query": {"knn": {vector_field(active.fingerprint): wanted}},
         }
 
-    def ranking(self, answer: JSON, limit: int) -> Ranking:
-        """Return the ranking of an answer, by cosine."""
-        hits = answer["hits"]["hits"]
+    def ranking(self, hits: Sequence[JSON], limit: int) -> Ranking:
+        """Return the ranking of hits, by cosine."""
         ids = np.array([each["fields"]["uid"][0] for each in hits], np.int64)
-        scores = np.array([each["_score"] for each in hits], np.float64)
-        # Lucene's score of a maximum inner product, undone.
-        cosines = np.where(scores >= 1, scores - 1, 1 - 1 / np.maximum(scores, 1e-9))
+        cosines = cosines_of(np.array([each["_score"] for each in hits], np.float64))
         order = np.lexsort((ids, -cosines))[:limit]
         return Ranking(ids[order], cosines[order])
+
+    def rescoring(self, vector: Vectors, number: int) -> JSON:
+        """Return the options of a search whose first hits get their cosine as a score, and 0 without a vector."""
+        direction = np.asarray(vector, np.float64) / np.linalg.norm(vector)
+        field = self._field() or ""
+        wanted = {"field": field, "query_value": direction.tolist(), "space_type": "innerproduct"}
+        script = {"lang": "knn", "source": "knn_score", "params": wanted}
+        scored = {"script_score": {"query": all_of([has_vector(field)]), "script": script}}
+        replacing = {"rescore_query": scored, "query_weight": 0, "rescore_query_weight": 1}
+        return {"rescore": {"window_size": number, "query": replacing}}
+
+    @property
+    def field(self) -> str | None:
+        """Return the field of the active model's vectors, or None."""
+        return self._field()
 
     def _field(self, model: str | None = None) -> str | None:
         """Return the field of a model's vectors, or of the active one's."""
@@ -85,14 +102,20 @@ class OpenSearchSemantic(Semantic):
             return None
         return vector_field(model or (active.fingerprint if active else ""))
 
+    @property
+    def known(self) -> dict[int, Vectors]:
+        """Return the vectors that were read of the current contents."""
+        known: dict[int, Vectors] = self.rows.cached("vectors", dict)
+        if len(known) > 4 * PAGE:
+            known.clear()
+        return known
+
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
         del exact
         field = self._field()
         if field is None or not len(ids):
             return {}
-        known: dict[int, Vectors] = self.rows.cached("vectors", dict)
-        if len(known) > 4 * PAGE:
-            known.clear()
+        known = self.known
         wanted = [*dict.fromkeys(ids.tolist())]
         found = {id: vector for id in wanted if (vector := known.get(id)) is not None}
         missing = [id for id in wanted if id not in found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from hashlib import sha256
@@ -16,13 +17,14 @@ from rifflux.store.opensearch.address import ClusterAddress
 from rifflux.store.opensearch.catalog import OpenSearchCatalog
 from rifflux.store.opensearch.engine import PAGE, ClusterIndex, OwnedRows, vector_field
 from rifflux.store.opensearch.filters import JSON
-from rifflux.store.opensearch.lexical import LexicalSearch, OpenSearchLexical
+from rifflux.store.opensearch.lexical import MOST_HITS, SLACK, OpenSearchLexical, counting
 from rifflux.store.opensearch.mapping import SCHEMA_VERSION
 from rifflux.store.opensearch.registry import OpenSearchRegistry
-from rifflux.store.opensearch.semantic import OpenSearchSemantic
+from rifflux.store.opensearch.rows import FACTS
+from rifflux.store.opensearch.semantic import OpenSearchSemantic, cosines_of
 from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse, Totals
 from rifflux.store.store import BESIDE, PART, Store
-from rifflux.types import Ranking
+from rifflux.types import Hit, Ranking, Vectors
 
 
 class OpenSearchStore(Store):
@@ -102,31 +104,74 @@ class OpenSearchStore(Store):
 
     def search(self, request: CandidateRequest) -> CandidateResponse:
         run = request.execution
+        query = request.query
         start = perf_counter()
-        bodies: list[JSON] = []
-        lexical: LexicalSearch | None = None
-        nearest: JSON | None = None
         names = [*request.channels]
-        if LEXICAL in names:
-            lexical = self.lexical.candidates(request.query, run.limit, request.weights)
-            if lexical:
-                bodies.append(lexical.body)
-        if len(names) > (LEXICAL in names):
-            nearest = self.semantic.candidates(request.query, run.vector, run.sufficient, run.model)
-            if nearest:
-                bodies.append(nearest)
-        answers = self.rows.search_all(bodies)
+        has_words = LEXICAL in names
+        has_meaning = len(names) > has_words
+        scoring = self.lexical.scoring(query, request.weights)
+        bodies: list[JSON] = []
+        best = 0
+        is_rescored = False
+        if has_words and scoring.scored:
+            body = self.lexical.candidates(query, scoring, run.limit)
+            best = min(DESCRIBED[LEXICAL] + SLACK, body["size"])
+            first = {**body, "size": best}
+            if request.described:
+                first["_source"] = FACTS
+            if run.vector is not None and np.linalg.norm(run.vector) and self.semantic.field:
+                is_rescored = True
+                first |= self.semantic.rescoring(run.vector, best)
+            # Of each owner's shard, the best are scored by cosine, so that those of all are asked for.
+            first["size"] = min(best * len(self.owners), MOST_HITS)
+            bodies = [first, {**body, "from": best, "size": body["size"] - best}]
+            if is_rescored and len(self.owners) > 1:
+                bodies = [first, body]
+            bodies = [each for each in bodies if each["size"]]
+        lexical = len(bodies)
+        nearest = None
+        if has_meaning:
+            nearest = self.semantic.candidates(query, run.vector, run.sufficient, run.model)
+        if nearest:
+            size = nearest["size"]
+            near = min(DESCRIBED[LEXICAL], size)
+            first = {**nearest, "size": near, "docvalue_fields": ["uid"], **counting(scoring.words)}
+            if request.described:
+                first["_source"] = FACTS
+            bodies.append(first)
+            if size > near:
+                bodies.append({**nearest, "from": near, "size": size - near})
+        answers = [each["hits"]["hits"] for each in self.rows.search_all(bodies)]
+        ranked = [each for hits in answers[:lexical] for each in hits]
+        similar = [each for hits in answers[lexical:] for each in hits]
         rankings: dict[str, Ranking] = {}
         for name in names:
             if name == LEXICAL:
-                rankings[name] = lexical.ranking(answers[0]) if lexical else Ranking.empty()
+                distinct = {each["fields"]["uid"][0]: each for each in ranked}
+                others = answers[lexical] if nearest else []
+                rankings[name] = self.lexical.ranking([*distinct.values()], scoring, run.limit, others)
             else:
-                rankings[name] = self.semantic.ranking(answers[-1], run.sufficient) if nearest else Ranking.empty()
+                rankings[name] = self.semantic.ranking(similar, run.sufficient)
+        cosines: dict[int, float] = {}
+        if is_rescored and lexical:
+            known = [each for each in answers[0] if each["_score"] > 0]
+            scores = cosines_of(np.array([each["_score"] for each in known], np.float64))
+            ids = [each["fields"]["uid"][0] for each in known]
+            cosines = dict(zip(ids, scores.tolist(), strict=True))
         facts: Mapping[int, ChunkFacts] = {}
         if request.described:
+            self.catalog.note_facts([each for hits in answers for each in hits])
             described = np.unique(np.concatenate([rankings[name].ids[: DESCRIBED[name]] for name in names]))
             facts = self.catalog.facts(described)
-        return CandidateResponse(rankings, facts, dict.fromkeys(names, (perf_counter() - start) * 1e3))
+        elapsed = (perf_counter() - start) * 1e3
+        return CandidateResponse(rankings, facts, dict.fromkeys(names, elapsed), cosines)
+
+    def passages(self, ranking: Ranking, *, vectors: bool) -> tuple[list[Hit], Mapping[int, Vectors]]:
+        field = self.semantic.field if vectors else None
+        if field is None:
+            return self.catalog.hydrate(ranking), {}
+        self.catalog.read_with(field, ranking.ids, self.semantic.known)
+        return self.catalog.hydrate(ranking), self.semantic.vectors_of(ranking.ids)
 
     # Views
 
@@ -162,6 +207,9 @@ class OpenSearchStore(Store):
 
     def memoized(self) -> AbstractContextManager[None]:
         return nullcontext()
+
+    def requests(self) -> int | None:
+        return self.engine.requests[threading.get_ident()]
 
     def probe(self) -> None:
         self.engine.states.clear()
