@@ -191,9 +191,12 @@ class Searcher:
         if request.symbol:
             options = replace(options, symbol=request.symbol)
         before = searcher.store.requests()
-        with searcher.store.memoized():
+        with searcher.store.bounded(deadline) as lacking, searcher.store.memoized():
             parsed = searcher.parse(query, limits, deadline=deadline)
             results, _ = searcher.results(parsed, request.top_k, options, request.offset)
+        if lacking:
+            degraded = (*results.trace.degraded, *lacking)
+            results = replace(results, trace=replace(results.trace, degraded=degraded))
         after = searcher.store.requests()
         if before is not None and after is not None:
             counts = {**results.trace.counts, REQUESTS: after - before}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.reader import CandidateRequest, CandidateResponse, Totals
 from rifflux.store.registry import Registry
 from rifflux.store.semantic import Semantic
-from rifflux.types import Hit, Ranking, Vectors
+from rifflux.types import Hit, Notice, Ranking, Vectors
 
 __all__ = ["BESIDE", "PART", "Capability", "Store"]
 
@@ -113,6 +113,14 @@ class Store(Protocol):
 
     def memoized(self) -> AbstractContextManager[None]:
         """Cache settings, the model and counts for this thread within the block, until they change."""
+
+    def bounded(self, deadline: float | None) -> AbstractContextManager[Sequence[Notice]]:
+        """Bound what this thread reads of another machine within the block by a deadline of `time.perf_counter()`.
+
+        Yields the notices about what was answered only in part, which grow within the block.
+        """
+        del deadline
+        return nullcontext(())
 
     def requests(self) -> int | None:
         """Return the number of requests that this thread has made to another machine; None if there is none."""

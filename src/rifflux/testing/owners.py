@@ -96,7 +96,7 @@ _WRITES = "transaction put put_all remove put_file remove_files put_vectors reco
 _WRITE = frozenset(_WRITES.split())
 #: Methods that are the same for everyone, are refused to a named owner, or concern views themselves.
 _SHARES = (
-    "of united part views memoized requests model use_model policy claim sharing check generations mend "
+    "of united part views memoized bounded requests model use_model policy claim sharing check generations mend "
     "schema_version capabilities local read_only close catalog lexical semantic registry"
 )
 _SHARED = frozenset(_SHARES.split())

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -32,6 +33,7 @@ from rifflux.store.opensearch.address import PASSWORD, USER, ClusterAddress
 from rifflux.store.opensearch.filters import JSON, all_of, terms
 from rifflux.store.opensearch.mapping import SCHEMA_VERSION, index_body, vector_property
 from rifflux.store.semantic import ModelInfo, State
+from rifflux.types import Notice
 
 T = TypeVar("T")
 #: What to do with a row: `index`, `create`, `update` or `delete`, its id, and a body.
@@ -53,6 +55,8 @@ ANYTHING = ".{0,}"
 #: Owners whose statistics are cached.
 _CACHED = 256
 _RETRIES = 5
+#: Seconds to wait before an overloaded cluster is asked again.
+_WAITS = (0.05, 0.2, 0.8)
 #: What a bulk request answers for a row that is missing, or is there already, and is no failure.
 _HARMLESS = {("create", 409), ("update", 404), ("delete", 404)}
 
@@ -92,6 +96,26 @@ class IndexState:
         return next(iter(self.models_in(State.ACTIVE)), None)
 
 
+class Overloaded(Busy):
+    """The cluster refused a request for now."""
+
+
+class Bounds(threading.local):
+    """The moment by which the requests of this thread must be answered, and what they were not answered in full."""
+
+    deadline: float | None = None
+    notices: list[Notice] | None = None
+
+    def left(self) -> float:
+        """Return the seconds that are left for a request. Raises `Busy` if none are."""
+        if self.deadline is None:
+            return REQUEST_SECONDS
+        left = self.deadline - time.perf_counter()
+        if left <= 0:
+            raise Busy("the deadline passed before the cluster was asked for everything: give more time")
+        return min(left, REQUEST_SECONDS)
+
+
 @dataclass
 class ClusterIndex:
     """The client of a cluster for one index.
@@ -101,6 +125,11 @@ class ClusterIndex:
 
     address: ClusterAddress
     client: Any
+    #: A client for requests that only read, and how often it tries each at most.
+    reader: Any
+    tries: int = 1
+    #: The bounds of the search that each thread is in.
+    bounds: Bounds = field(default_factory=lambda: Bounds())
     #: The number of requests of each thread.
     requests: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
     unrefreshed: set[str] = field(default_factory=set)
@@ -121,24 +150,31 @@ class ClusterIndex:
             ) from None
         # The client logs each failed request; errors are raised here, and say what to do.
         logging.getLogger("opensearch").setLevel(logging.ERROR)
-        client = opensearch.OpenSearch(
-            hosts=[{"host": host.strip("[]"), "port": port} for host, port in address.hosts],
-            http_auth=(address.user, address.password) if address.user else None,
-            use_ssl=address.is_secure,
-            verify_certs=True,
-            ca_certs=address.authorities or None,
-            timeout=REQUEST_SECONDS,
-            max_retries=2,
-            retry_on_timeout=False,
-            pool_maxsize=16,
-        )
-        engine = cls(address, client)
+        options = {
+            "hosts": [{"host": host.strip("[]"), "port": port} for host, port in address.hosts],
+            "http_auth": (address.user, address.password) if address.user else None,
+            "use_ssl": address.is_secure,
+            "verify_certs": True,
+            "ca_certs": address.authorities or None,
+            "timeout": REQUEST_SECONDS,
+            "pool_maxsize": 16,
+        }
+        client = opensearch.OpenSearch(**options, max_retries=2, retry_on_timeout=False)
+        # What is only read may be asked again: a node that hangs is left out for a while, and another one is asked.
+        retries = max(len(address.hosts), 2) - 1
+        reader = opensearch.OpenSearch(**options, max_retries=retries, retry_on_timeout=True, retry_on_status=())
+        engine = cls(address, client, reader, retries + 1)
         try:
             engine._find(create=create)
         except BaseException:
-            client.close()
+            engine.close()
             raise
         return engine
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.client.close()
+        self.reader.close()
 
     def _find(self, *, create: bool) -> None:
         indices = self.client.indices
@@ -181,6 +217,57 @@ class ClusterIndex:
         except errors.OpenSearchException as error:
             raise self._error(error) from None
 
+    def read(self, request: str, **arguments: Any) -> Any:
+        """Make a request that only reads, by its name, within the bounds of the search that this thread is in.
+
+        A node that does not answer is left out, and another one is asked; an overloaded cluster is asked again after a
+        while. Raises `RiffluxError`.
+        """
+        waits = [*_WAITS]
+        while True:
+            left = self.bounds.left()
+            parameters = {**arguments.get("params", {}), "request_timeout": left / self.tries}
+            try:
+                return self.call(getattr(self.reader, request), **{**arguments, "params": parameters})
+            except Overloaded:
+                if not waits or waits[0] >= left:
+                    raise
+                time.sleep(waits.pop(0))
+
+    def is_partial(self, answer: JSON) -> bool:
+        """Return True if a search was not answered by all shards or in time, which a bounded search is told.
+
+        Raises `Busy` outside of one.
+        """
+        shards = answer["_shards"]
+        if not answer.get("timed_out") and not shards["failed"]:
+            return False
+        if self.bounds.notices is None:
+            raise Busy(f"{self.address} answered only in part: look at the cluster's health")
+        if shards["failed"]:
+            text = f"{shards['failed']} of {shards['total']} parts of the index did not answer: hits may be missing"
+            notice = Notice("cluster.partial", text, data={"failed": shards["failed"], "parts": shards["total"]})
+        else:
+            notice = Notice("cluster.late", "the cluster stopped searching at the deadline: hits may be missing")
+        if notice not in self.bounds.notices:
+            self.bounds.notices.append(notice)
+        return True
+
+    @contextmanager
+    def bounded(self, deadline: float | None, owners: tuple[str, ...]) -> Iterator[list[Notice]]:
+        """Bound the requests of this thread by a deadline within the block; yield the notices about partial answers."""
+        bounds = self.bounds
+        former = bounds.deadline, bounds.notices
+        notices: list[Notice] = []
+        bounds.deadline, bounds.notices = deadline, notices
+        try:
+            yield notices
+        finally:
+            bounds.deadline, bounds.notices = former
+            if notices:
+                # What was computed from a part is not what the whole would give.
+                self.caches.pop(owners, None)
+
     def _error(self, error: Any) -> RiffluxError:
         """Return an error of the client as one of ours, without what a server may have repeated of a request."""
         kind = type(error).__name__
@@ -203,7 +290,8 @@ class ClusterIndex:
         if status == 409 or "already_exists" in str(error.error):
             return Conflict(f"{place} was changed by somebody else meanwhile: try again")
         if status in (429, 503, 504):
-            return Busy(f"{place} is overloaded or not complete ({status}): try again, or look at the cluster's health")
+            text = f"{place} is overloaded or not complete ({status}): try again, or look at the cluster's health"
+            return Overloaded(text)
         if status == 400 and "invalid_index_name" in str(error.error):
             return InvalidArgument(f"OpenSearch refused the name {place.name!r}: give another one")
         return UnusableIndex(f"{place} refused a request ({status}, {error.error})")
@@ -237,7 +325,7 @@ class ClusterIndex:
         names = [*dict.fromkeys((*owners, ""))]
         docs: list[JSON] = [{"_id": row_id(name, "owner"), "routing": owner_key(name)} for name in names]
         docs.append({"_id": row_id(WORLD, "models"), "routing": owner_key(WORLD)})
-        found = self.call(self.client.mget, index=self.address.name, body={"docs": docs})["docs"]
+        found = self.read("mget", index=self.address.name, body={"docs": docs})["docs"]
         *rows, world = [each.get("_source") or {} for each in found]
         models = {}
         for fingerprint, each in world.get("models", {}).items():
@@ -296,7 +384,7 @@ class ClusterIndex:
         """Return the number of rows of all owners that meet conditions, and aggregations of them."""
         self.refresh()
         body = {"size": 0, "track_total_hits": True, "query": all_of(conditions), "aggs": aggregations}
-        found: JSON = self.call(self.client.search, index=self.address.name, body=body)
+        found: JSON = self.read("search", index=self.address.name, body=body)
         return found
 
     def owners_like(self, prefix: str) -> list[str]:
@@ -373,15 +461,17 @@ class OwnedRows:
             return []
         self.engine.refresh(among)
         lines: list[JSON] = []
+        engine = self.engine
+        limit: JSON = {}
+        if engine.bounds.deadline is not None:
+            limit = {"timeout": f"{max(int(800 * engine.bounds.left() / engine.tries), 1)}ms"}
         for each in bodies:
-            lines += ({"routing": self.routing}, each)
-        client = self.engine.client
-        found = self.engine.call(client.msearch, index=self.engine.address.name, body=lines)
+            lines += ({"routing": self.routing, "preference": "_local"}, {**each, **limit})
+        found = engine.read("msearch", index=engine.address.name, body=lines)
         for each in found["responses"]:
             if "error" in each:
                 self._refuse(each)
-            if each.get("timed_out") or each["_shards"]["failed"]:
-                raise Busy(f"{self.engine.address} answered only in part: look at the cluster's health")
+            engine.is_partial(each)
         return list(found["responses"])
 
     def _refuse(self, response: JSON) -> None:
@@ -445,7 +535,7 @@ class OwnedRows:
                 {"_id": id, "routing": id.partition(".")[0], "_source": fields} for id in mine[start : start + PAGE]
             ]
             body = {"docs": docs}
-            answer = self.engine.call(self.engine.client.mget, index=self.engine.address.name, body=body)
+            answer = self.engine.read("mget", index=self.engine.address.name, body=body)
             for each in answer["docs"]:
                 if each.get("found"):
                     found[each["_id"]] = each["_source"] | {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from hashlib import sha256
 from time import perf_counter
@@ -24,7 +24,7 @@ from rifflux.store.opensearch.rows import FACTS
 from rifflux.store.opensearch.semantic import OpenSearchSemantic, cosines_of
 from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse, Totals
 from rifflux.store.store import BESIDE, PART, Store
-from rifflux.types import Hit, Ranking, Vectors
+from rifflux.types import Hit, Notice, Ranking, Vectors
 
 
 class OpenSearchStore(Store):
@@ -208,6 +208,9 @@ class OpenSearchStore(Store):
     def memoized(self) -> AbstractContextManager[None]:
         return nullcontext()
 
+    def bounded(self, deadline: float | None) -> AbstractContextManager[Sequence[Notice]]:
+        return self.engine.bounded(deadline, self.owners)
+
     def requests(self) -> int | None:
         return self.engine.requests[threading.get_ident()]
 
@@ -235,7 +238,7 @@ class OpenSearchStore(Store):
 
     def close(self) -> None:
         if self.owners == ("",):
-            self.engine.client.close()
+            self.engine.close()
 
 
 class SecureOpenSearchStore:
