@@ -109,14 +109,17 @@ class _Answering(BaseHTTPRequestHandler):
 @contextmanager
 def node_before(cluster: str) -> Iterator[tuple[str, type[_Answering]]]:
     """Start a node that passes requests on; yield its `HOST:PORT` and how it answers."""
-    handler = type("Handler", (_Answering,), {"node": f"http://{cluster}"})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+
+    class Handler(_Answering):
+        node = f"http://{cluster}"
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            yield f"127.0.0.1:{server.server_port}", handler
+            yield f"127.0.0.1:{server.server_port}", Handler
         finally:
-            if handler.hanging:
-                handler.hanging.set()
+            if Handler.hanging:
+                Handler.hanging.set()
             server.shutdown()
 
 

@@ -35,6 +35,7 @@ from rifflux.store.opensearch.filters import (
     terms,
 )
 from rifflux.store.opensearch.rows import (
+    HIT,
     OUTLINE,
     chunk_id,
     chunk_row,
@@ -52,7 +53,6 @@ Place = tuple[str, str]
 
 #: The fields of a row that lead from document to document.
 _LINKED = ("place", "owner", "rest", "outline", "first")
-_HIT = ("uid", "owner", "facts", "passage")
 _WORKS = {"term": {"is_work": True}}
 
 
@@ -194,13 +194,13 @@ class OpenSearchCatalog(Catalog):
         return row["owner"] if self.rows.several else None
 
     def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
-        rows = self._chunks(ranking.ids, _HIT)
+        rows = self._chunks(ranking.ids, HIT)
         entries = zip(ranking.ids.tolist(), ranking.scores.tolist(), trails or [()] * len(ranking), strict=True)
         return [hit_of(rows[id], self._owner_of(rows[id]), score, why) for id, score, why in entries if id in rows]
 
     def chunks_of(self, namespace: str, key: str) -> list[Hit]:
         places = self._ids_of([(namespace, key)])[namespace, key]
-        found = self.rows.scan("chunk", [terms("document", places)], _HIT, order=["position"])
+        found = self.rows.scan("chunk", [terms("document", places)], HIT, order=["position"])
         hits = [hit_of(row, self._owner_of(row)) for row in found]
         owners = sorted(hit.owner or "" for hit in hits)
         return [hit for hit in hits if (hit.owner or "") == owners[0]]
@@ -209,13 +209,13 @@ class OpenSearchCatalog(Catalog):
         known: dict[int, ChunkFacts] = self.rows.cached("facts", dict)
         missing = [id for id in ids.tolist() if id not in known]
         if missing:
-            for id, row in self._chunks(np.array(missing, np.int64), _HIT).items():
+            for id, row in self._chunks(np.array(missing, np.int64), HIT).items():
                 known[id] = facts_of(row)
         return {id: known[id] for id in sorted({*ids.tolist()}) if id in known}
 
     def lines(self, ids: Ids) -> Mapping[int, Lines]:
         found = {}
-        for id, row in self._chunks(ids, _HIT).items():
+        for id, row in self._chunks(ids, HIT).items():
             if lines := json.loads(row["passage"]).get("lines"):
                 found[id] = (lines[0], lines[1])
         return found
@@ -232,12 +232,12 @@ class OpenSearchCatalog(Catalog):
 
     def read_with(self, field: str, ids: Ids, vectors: dict[int, Vectors]) -> None:
         """Read the rows of chunks and their vectors in one request."""
-        known: dict[int, JSON] = self.rows.cached(("chunks", *_HIT), dict)
+        known: dict[int, JSON] = self.rows.cached(("chunks", *HIT), dict)
         missing = [id for id in ids.tolist() if id not in known or id not in vectors]
         bodies = []
         for start in range(0, len(missing), PAGE):
             some = [terms("uid", missing[start : start + PAGE])]
-            bodies.append(self.rows.body("chunk", some, size=PAGE, _source=[*_HIT, field]))
+            bodies.append(self.rows.body("chunk", some, size=PAGE, _source=[*HIT, field]))
         for answer in self.rows.search_all(bodies):
             for each in answer["hits"]["hits"]:
                 row = each["_source"]
@@ -248,7 +248,7 @@ class OpenSearchCatalog(Catalog):
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
         found = {}
-        for id, row in self._chunks(ids, _HIT).items():
+        for id, row in self._chunks(ids, HIT).items():
             hit = hit_of(row, None)
             if hit.kind == "code":
                 headings = tuple(json.loads(row["facts"])["headings"])
@@ -257,7 +257,7 @@ class OpenSearchCatalog(Catalog):
 
     def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
         found = {}
-        for id, row in self._chunks(ids, _HIT).items():
+        for id, row in self._chunks(ids, HIT).items():
             tags = [Tag(*each) for each in json.loads(row["passage"])["tags"]]
             if tags:
                 found[id] = sorted(tags)

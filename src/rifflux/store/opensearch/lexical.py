@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rifflux.store.lexical import VARIANT, FieldWeights, Lexical
 from rifflux.store.opensearch.engine import ANYTHING, MOST_VALUES, PAGE, OwnedRows
 from rifflux.store.opensearch.filters import JSON, any_of, conditions, literal, none_of, terms
-from rifflux.store.opensearch.rows import PACKED, term_digest
+from rifflux.store.opensearch.rows import HIT, PACKED, term_digest
 from rifflux.text.analyzer import okapi_idf
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
 
@@ -22,6 +22,8 @@ MOST_CLAUSES = 256
 #: Candidates beyond the limit, since the cluster rounds lengths when it names them, and the most that it names.
 SLACK = 64
 MOST_HITS = 10_000
+#: The candidates for the best chunk that contains a clause; they are read whole.
+_EXAMPLES = 4
 #: The number of chunks of which it is remembered whether they contain a clause.
 _MOST_SEEN = 20_000
 _FIELDS = ("title", "headings", "body")
@@ -394,10 +396,15 @@ class OpenSearchLexical(Lexical):
         self._frequencies([(clause, False) for clause in clauses])
         scorings = [self.scoring(query, weights) for query in queries]
         places = [place for place, scoring in enumerate(scorings) if scoring.scored]
-        answers = self.rows.search_all([self.candidates(queries[place], scorings[place], 1) for place in places])
+        reading = {"size": _EXAMPLES, "_source": HIT}
+        bodies = [{**self.candidates(queries[place], scorings[place], 1), **reading} for place in places]
+        answers = self.rows.search_all(bodies)
+        passages: dict[int, JSON] = self.rows.cached(("chunks", *HIT), dict)
         found = [Ranking.empty() for _ in clauses]
         for place, answer in zip(places, answers, strict=True):
-            found[place] = self.ranking(answer["hits"]["hits"], scorings[place], 1)
+            hits = answer["hits"]["hits"]
+            passages.update((each["_source"]["uid"], each["_source"]) for each in hits)
+            found[place] = self.ranking(hits, scorings[place], 1)
         return found
 
     def vocabulary(

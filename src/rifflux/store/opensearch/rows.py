@@ -28,6 +28,8 @@ from rifflux.types import LICENSED, Document, Hit, Identifier, Link, Part, Tag, 
 PACKED = np.dtype([("term", "<u8"), ("counts", "<u2", 3)])
 #: The fields of a chunk's row that its names and facts are read from.
 FACTS = ("uid", "facts")
+#: Those that a hit is made of.
+HIT = ("uid", "owner", "facts", "passage")
 #: The fields of a document's row that its lists have: without text, links, tags and parts.
 OUTLINE = ("outline", "path", "namespace", "chunks", "owner", "place")
 #: Stands for the time of an undated document, after all others.
