@@ -14,7 +14,7 @@ from rifflux.errors import RiffluxError
 from rifflux.retrieve.fuse.base import NO_FACTS, Fuse, IndexFacts
 from rifflux.retrieve.table import SCORE, Candidates, alone, page, placed, pool_of, stacked
 from rifflux.store import DEFAULT, CandidateRequest, CandidateResponse, FieldWeights
-from rifflux.types import Execution, Hit, Notice, Query, Ranking, Results, Trace
+from rifflux.types import Execution, Notice, Query, Ranking, Results, Trace
 
 if TYPE_CHECKING:
     from rifflux.retrieve.query.expand import Variant
@@ -260,11 +260,7 @@ def fetch(plan: Plan, table: Candidates) -> Candidates:
     """Fetch the passages of the first `plan.passages` rows, dropping chunks removed meanwhile."""
     table = table.head(plan.passages)
     reader = plan.evidence.reader
-    passages: tuple[Hit, ...] = ()
-    if reader:
-        found, vectors = reader.passages(Ranking(table.ids, table[SCORE]), vectors=plan.execution.vector is not None)
-        passages = tuple(found)
-        plan.evidence.known_vectors.update(vectors)
+    passages = tuple(reader.catalog.hydrate(Ranking(table.ids, table[SCORE]))) if reader else ()
     if len(passages) < len(table):
         known = [int(hit.id, 16) for hit in passages]
         table = table.take(np.flatnonzero(np.isin(table.ids, known)))

@@ -190,17 +190,13 @@ class Searcher:
         options = searcher.options(mode, request.fusion, request.rerank, diversity, request.rerank_top)
         if request.symbol:
             options = replace(options, symbol=request.symbol)
-        before = searcher.store.requests()
-        with searcher.store.bounded(deadline) as lacking, searcher.store.memoized():
+        with searcher.store.memoized(deadline) as reads:
             parsed = searcher.parse(query, limits, deadline=deadline)
             results, _ = searcher.results(parsed, request.top_k, options, request.offset)
-        if lacking:
-            degraded = (*results.trace.degraded, *lacking)
-            results = replace(results, trace=replace(results.trace, degraded=degraded))
-        after = searcher.store.requests()
-        if before is not None and after is not None:
-            counts = {**results.trace.counts, REQUESTS: after - before}
-            results = replace(results, trace=replace(results.trace, counts=counts))
+        if reads:
+            counts = {**results.trace.counts, REQUESTS: reads.requests}
+            degraded = (*results.trace.degraded, *reads.notices)
+            results = replace(results, trace=replace(results.trace, counts=counts, degraded=degraded))
         if request.min_score is not None:
             results = at_least(request.min_score, results)
         if finish:

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-import numpy as np
-
 from rifflux.errors import Cure, InvalidArgument, ModelMismatch, OutOfScope
 from rifflux.retrieve.query.expand import Synonyms
 from rifflux.retrieve.steps.calibrate import Calibration, calibration_of
@@ -20,7 +18,7 @@ from rifflux.service.collections import Rights
 from rifflux.session.freshness import Sampler
 from rifflux.session.profile import Profile
 from rifflux.store import REVISION, Store
-from rifflux.types import Freshness, Hit, Lines, Notice, Scope, Span, Vectors, visible_namespace
+from rifflux.types import LINED, Freshness, Hit, Lines, Notice, Scope, Span, Vectors, visible_namespace
 from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
 if TYPE_CHECKING:
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
     from rifflux.service.usage import Ledger
     from rifflux.session.license_policy import LicensePolicy
 
-#: Kinds whose text is that of their file, line by line, unlike records and web pages.
-_LINED = frozenset({"code", "markdown", "rst", "table", "text"})
 T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -466,12 +462,9 @@ def lines_of(store: Store, hits: Sequence[Hit]) -> dict[int, Lines]:
     spans: dict[tuple[str, str], list[Span]] = {}
     rows: list[int] = []
     for row, hit in enumerate(hits):
-        if hit.kind in _LINED and hit.key == hit.path and hit.span != (0, 0):
+        if hit.lines is None and hit.kind in LINED and hit.key == hit.path and hit.span != (0, 0):
             rows.append(row)
             spans.setdefault(hit.place, []).append(hit.span)
-    stored = store.catalog.lines(np.array([int(hits[row].id, 16) for row in rows], np.int64)) if rows else {}
-    if len(stored) == len(rows):
-        return {row: stored[int(hits[row].id, 16)] for row in rows}
     found: dict[tuple[tuple[str, str], Span], Lines] = {}
     for place, text in store.catalog.texts(spans).items() if spans else ():
         begin = 0

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rifflux.types import Chunk, Document, Filter, Hit, Identifier, Ids, Lines, Ranking, Tag, Why
+from rifflux.types import Chunk, Document, Filter, Hit, Identifier, Ids, Ranking, Tag, Why
 
 __all__ = [
     "EARLIEST_NS",
@@ -249,11 +249,6 @@ class Catalog(Protocol):
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
         """Return the source code details of those chunks that are code."""
-
-    def lines(self, ids: Ids) -> Mapping[int, Lines]:
-        """Return the lines of chunks in their documents' texts, as far as they are stored rather than counted."""
-        del ids
-        return {}
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:
         """Return the chunks whose document passes a filter."""

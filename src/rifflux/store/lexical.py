@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Protocol
 
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
@@ -62,8 +61,6 @@ class Lexical(Protocol):
 
     def occurring(self, clauses: Iterable[Clause], most: int = 1) -> list[Clause]:
         """Return the first `most` of some clauses that a chunk contains: terms, or phrases of adjacent terms."""
-        found = (each for each in clauses if len(self.match(Query("", required=(each,)), 1, DEFAULT)))
-        return [*islice(found, most)]
 
     def best_with(self, clauses: Sequence[Clause], weights: FieldWeights) -> list[Ranking]:
         """Return for each clause the best chunk that contains it, if any."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from rifflux.store.catalog import ChunkFacts
 from rifflux.store.lexical import FieldWeights
-from rifflux.types import Execution, Query, Ranking
+from rifflux.types import Execution, Notice, Query, Ranking
 
-__all__ = ["DESCRIBED", "LEXICAL", "SEMANTIC", "CandidateRequest", "CandidateResponse", "Totals"]
+__all__ = ["DESCRIBED", "LEXICAL", "SEMANTIC", "CandidateRequest", "CandidateResponse", "Reads", "Totals"]
 
 #: The channels of every engine: by words (BM25) and by meaning (cosine).
 LEXICAL = "lexical"
@@ -30,6 +30,14 @@ class Totals:
     embedded: int
     has_works: bool
     languages: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Reads:
+    """What some reads of an engine on other machines took: the number of requests, and notices on partial answers."""
+
+    requests: int = 0
+    notices: list[Notice] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import Protocol
 
@@ -11,10 +11,9 @@ from rifflux.store.catalog import Catalog
 from rifflux.store.lexical import Lexical
 from rifflux.store.local import LocalFiles
 from rifflux.store.mending import Analysis, Mended, Problem
-from rifflux.store.reader import CandidateRequest, CandidateResponse, Totals
+from rifflux.store.reader import CandidateRequest, CandidateResponse, Reads, Totals
 from rifflux.store.registry import Registry
 from rifflux.store.semantic import Semantic
-from rifflux.types import Hit, Notice, Ranking, Vectors
 
 __all__ = ["BESIDE", "PART", "Capability", "Store"]
 
@@ -86,11 +85,6 @@ class Store(Protocol):
         Raises `ModelMismatch` as `Semantic.nearest` does.
         """
 
-    def passages(self, ranking: Ranking, *, vectors: bool) -> tuple[list[Hit], Mapping[int, Vectors]]:
-        """Return what `Catalog.hydrate` does; with `vectors` also those of the chunks, if that saves a request."""
-        del vectors
-        return self.catalog.hydrate(ranking), {}
-
     def of(self, owner: str) -> Store:
         """Return an owner's view of the same database. Raises OutOfScope from a named owner's view to another's."""
 
@@ -111,20 +105,12 @@ class Store(Protocol):
     def transaction(self) -> AbstractContextManager[object]:
         """Group the writes inside the block: all of them happen, or none. Nested ones join the outermost."""
 
-    def memoized(self) -> AbstractContextManager[None]:
-        """Cache settings, the model and counts for this thread within the block, until they change."""
+    def memoized(self, deadline: float | None = None) -> AbstractContextManager[Reads | None]:
+        """Cache settings, the model and counts for this thread within the block, until they change.
 
-    def bounded(self, deadline: float | None) -> AbstractContextManager[Sequence[Notice]]:
-        """Bound what this thread reads of another machine within the block by a deadline of `time.perf_counter()`.
-
-        Yields the notices about what was answered only in part, which grow within the block.
+        An engine on other machines bounds what is read within the block by the deadline, a moment of
+        `time.perf_counter()`, and yields what that took; any other yields None.
         """
-        del deadline
-        return nullcontext(())
-
-    def requests(self) -> int | None:
-        """Return the number of requests that this thread has made to another machine; None if there is none."""
-        return None
 
     def probe(self) -> None:
         """Read a little of everything that searches need, in about a millisecond. Raises `UnusableIndex`.

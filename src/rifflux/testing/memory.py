@@ -21,6 +21,7 @@ import numpy as np
 from rifflux.errors import InvalidArgument, ModelMismatch, OutOfScope
 from rifflux.store import (
     BESIDE,
+    DEFAULT,
     DESCRIBED,
     EVERYONE,
     JUDGEMENT,
@@ -386,7 +387,8 @@ class MemoryStore(Store):
         self.view.mine(content=False)
         return nullcontext()
 
-    def memoized(self) -> AbstractContextManager[None]:
+    def memoized(self, deadline: float | None = None) -> AbstractContextManager[None]:
+        del deadline
         return nullcontext()
 
     def probe(self) -> None:
@@ -763,6 +765,9 @@ class MemoryLexical(Lexical):
         named = [id for id in self._fields() if self._is_named(id, query)]
         ids = np.array([id for id in named if id in _left(self.view, query)], np.int64)
         return _best(ids, self.bm25_of(query, ids, weights), limit)
+
+    def occurring(self, clauses: Iterable[Clause], most: int = 1) -> list[Clause]:
+        return [each for each in clauses if len(self.match(Query("", required=(each,)), 1, DEFAULT))][:most]
 
     def _is_named(self, id: int, query: Query) -> bool:
         fields = self._fields()[id]

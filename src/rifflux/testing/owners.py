@@ -75,8 +75,6 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "best_with": lambda store, ids: [
         _listed(each) for each in store.lexical.best_with([(_WORD,), ("river",)], WEIGHTS)
     ],
-    "passages": lambda store, ids: store.passages(Ranking(ids, np.ones(len(ids))), vectors=True)[0],
-    "lines": lambda store, ids: sorted(store.catalog.lines(ids)),
     "document_frequencies": lambda store, ids: dict(store.lexical.document_frequencies([_WORD, "cach", "river"])),
     "vocabulary": lambda store, ids: [
         dict(store.lexical.vocabulary(start, 1, 20)) for start in ("", "k", "c", "|", "1")
@@ -96,7 +94,7 @@ _WRITES = "transaction put put_all remove put_file remove_files put_vectors reco
 _WRITE = frozenset(_WRITES.split())
 #: Methods that are the same for everyone, are refused to a named owner, or concern views themselves.
 _SHARES = (
-    "of united part views memoized bounded requests model use_model policy claim sharing check generations mend "
+    "of united part views memoized model use_model policy claim sharing check generations mend "
     "schema_version capabilities local read_only close catalog lexical semantic registry"
 )
 _SHARED = frozenset(_SHARES.split())

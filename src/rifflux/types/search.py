@@ -21,6 +21,7 @@ __all__ = [
     "AUTHORS",
     "CREDITS",
     "LICENSED",
+    "LINED",
     "REST_WITHHELD",
     "VENUE",
     "WITHHELD",
@@ -54,6 +55,8 @@ LONGEST_USER = 256
 Clause = tuple[str, ...]
 #: Prefix of the namespaces that hold works, whose text is displayed only as far as a license permits.
 LICENSED = "works/"
+#: Kinds whose text is that of their file, line by line, unlike records and web pages.
+LINED = frozenset({"code", "markdown", "rst", "table", "text"})
 #: The metadata fields that hold names of people and of venues.
 AUTHORS = "authors"
 VENUE = "venue"

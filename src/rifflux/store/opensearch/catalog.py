@@ -47,7 +47,7 @@ from rifflux.store.opensearch.rows import (
     sort_time,
 )
 from rifflux.text.people import credits_of
-from rifflux.types import Document, Filter, Hit, Ids, Lines, Ranking, Tag, Vectors, Why, of_owner, parted
+from rifflux.types import Document, Filter, Hit, Ids, Ranking, Tag, Vectors, Why, of_owner, parted
 
 Place = tuple[str, str]
 
@@ -194,9 +194,23 @@ class OpenSearchCatalog(Catalog):
         return row["owner"] if self.rows.several else None
 
     def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
-        rows = self._chunks(ranking.ids, HIT)
+        rows = self._passages(ranking.ids)
         entries = zip(ranking.ids.tolist(), ranking.scores.tolist(), trails or [()] * len(ranking), strict=True)
         return [hit_of(rows[id], self._owner_of(rows[id]), score, why) for id, score, why in entries if id in rows]
+
+    def _passages(self, ids: Ids) -> Mapping[int, JSON]:
+        """Return the rows of hits, reading their vectors too in a search by meaning, which compares them."""
+        field = self.rows.engine.bounds.field
+        known: dict[int, JSON] = self.rows.cached(("chunks", *HIT), dict)
+        if field is None or all(id in known for id in ids.tolist()):
+            return self._chunks(ids, HIT)
+        vectors: dict[int, Vectors] = self.rows.cached("vectors", dict)
+        for id, row in self._chunks(ids, (*HIT, field)).items():
+            known[id] = row
+            vector = row.pop(field, None)
+            if vector is not None:
+                vectors[id] = np.array(vector, np.float32)
+        return {id: known[id] for id in ids.tolist() if id in known}
 
     def chunks_of(self, namespace: str, key: str) -> list[Hit]:
         places = self._ids_of([(namespace, key)])[namespace, key]
@@ -213,13 +227,6 @@ class OpenSearchCatalog(Catalog):
                 known[id] = facts_of(row)
         return {id: known[id] for id in sorted({*ids.tolist()}) if id in known}
 
-    def lines(self, ids: Ids) -> Mapping[int, Lines]:
-        found = {}
-        for id, row in self._chunks(ids, HIT).items():
-            if lines := json.loads(row["passage"]).get("lines"):
-                found[id] = (lines[0], lines[1])
-        return found
-
     def note_facts(self, hits: Sequence[JSON]) -> None:
         """Remember the facts of chunks that were read with a search."""
         known: dict[int, ChunkFacts] = self.rows.cached("facts", dict)
@@ -229,22 +236,6 @@ class OpenSearchCatalog(Catalog):
             row = each.get("_source")
             if row and row["uid"] not in known:
                 known[row["uid"]] = facts_of(row)
-
-    def read_with(self, field: str, ids: Ids, vectors: dict[int, Vectors]) -> None:
-        """Read the rows of chunks and their vectors in one request."""
-        known: dict[int, JSON] = self.rows.cached(("chunks", *HIT), dict)
-        missing = [id for id in ids.tolist() if id not in known or id not in vectors]
-        bodies = []
-        for start in range(0, len(missing), PAGE):
-            some = [terms("uid", missing[start : start + PAGE])]
-            bodies.append(self.rows.body("chunk", some, size=PAGE, _source=[*HIT, field]))
-        for answer in self.rows.search_all(bodies):
-            for each in answer["hits"]["hits"]:
-                row = each["_source"]
-                vector = row.pop(field, None)
-                known[row["uid"]] = row
-                if vector is not None:
-                    vectors[row["uid"]] = np.array(vector, np.float32)
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
         found = {}

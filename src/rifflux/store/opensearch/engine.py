@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,6 +31,7 @@ from rifflux.errors import (
 from rifflux.store.opensearch.address import PASSWORD, USER, ClusterAddress
 from rifflux.store.opensearch.filters import JSON, all_of, terms
 from rifflux.store.opensearch.mapping import SCHEMA_VERSION, index_body, vector_property
+from rifflux.store.reader import Reads
 from rifflux.store.semantic import ModelInfo, State
 from rifflux.types import Notice
 
@@ -101,10 +101,11 @@ class Overloaded(Busy):
 
 
 class Bounds(threading.local):
-    """The moment by which the requests of this thread must be answered, and what they were not answered in full."""
+    """The search that this thread is in: its deadline, what it took, and the vectors' field if it is by meaning."""
 
     deadline: float | None = None
-    notices: list[Notice] | None = None
+    reads: Reads | None = None
+    field: str | None = None
 
     def left(self) -> float:
         """Return the seconds that are left for a request. Raises `Busy` if none are."""
@@ -130,8 +131,6 @@ class ClusterIndex:
     tries: int = 1
     #: The bounds of the search that each thread is in.
     bounds: Bounds = field(default_factory=lambda: Bounds())
-    #: The number of requests of each thread.
-    requests: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
     unrefreshed: set[str] = field(default_factory=set)
     states: dict[tuple[str, ...], IndexState] = field(default_factory=dict)
     caches: dict[tuple[str, ...], tuple[object, dict[object, Any]]] = field(default_factory=dict)
@@ -206,7 +205,8 @@ class ClusterIndex:
 
     def call(self, request: Callable[..., Any], *, missing: Any = None, **arguments: Any) -> Any:
         """Make a request; return `missing`, if it is given, for what is not there. Raises `RiffluxError`."""
-        self.requests[threading.get_ident()] += 1
+        if self.bounds.reads is not None:
+            self.bounds.reads.requests += 1
         errors = import_module("opensearchpy.exceptions")
         try:
             return request(**arguments)
@@ -235,36 +235,38 @@ class ClusterIndex:
                 time.sleep(waits.pop(0))
 
     def is_partial(self, answer: JSON) -> bool:
-        """Return True if a search was not answered by all shards or in time, which a bounded search is told.
+        """Return True if a search was not answered by all shards or in time, and note it for a bounded search.
 
         Raises `Busy` outside of one.
         """
         shards = answer["_shards"]
         if not answer.get("timed_out") and not shards["failed"]:
             return False
-        if self.bounds.notices is None:
+        if self.bounds.reads is None:
             raise Busy(f"{self.address} answered only in part: look at the cluster's health")
         if shards["failed"]:
             text = f"{shards['failed']} of {shards['total']} parts of the index did not answer: hits may be missing"
             notice = Notice("cluster.partial", text, data={"failed": shards["failed"], "parts": shards["total"]})
         else:
             notice = Notice("cluster.late", "the cluster stopped searching at the deadline: hits may be missing")
-        if notice not in self.bounds.notices:
-            self.bounds.notices.append(notice)
+        if notice not in self.bounds.reads.notices:
+            self.bounds.reads.notices.append(notice)
         return True
 
     @contextmanager
-    def bounded(self, deadline: float | None, owners: tuple[str, ...]) -> Iterator[list[Notice]]:
-        """Bound the requests of this thread by a deadline within the block; yield the notices about partial answers."""
+    def bounded(self, deadline: float | None, owners: tuple[str, ...]) -> Iterator[Reads]:
+        """Bound the requests of this thread by a deadline within the block; yield what they took."""
         bounds = self.bounds
-        former = bounds.deadline, bounds.notices
-        notices: list[Notice] = []
-        bounds.deadline, bounds.notices = deadline, notices
+        former = bounds.deadline, bounds.reads, bounds.field
+        reads = Reads()
+        bounds.deadline, bounds.reads, bounds.field = deadline, reads, None
         try:
-            yield notices
+            yield reads
         finally:
-            bounds.deadline, bounds.notices = former
-            if notices:
+            bounds.deadline, bounds.reads, bounds.field = former
+            if bounds.reads is not None:
+                bounds.reads.requests += reads.requests
+            if reads.notices:
                 # What was computed from a part is not what the whole would give.
                 self.caches.pop(owners, None)
 

@@ -114,7 +114,7 @@ class Counts:
 
     @classmethod
     def of(cls, hits: Sequence[JSON], words: Sequence[str]) -> Counts:
-        """Read the counts that `counting` asked for."""
+        """Read the counts that a search with the options of `counting` returned."""
         ids = np.array([each["fields"]["uid"][0] for each in hits], np.int64)
         found = [each["fields"].get("counts", ()) for each in hits]
         row = np.repeat(np.arange(len(hits)), [len(each) // 2 for each in found])
@@ -142,11 +142,11 @@ class Counts:
 class Scoring:
     """How the chunks that a search finds are scored: alternatives with their weights, statistics, and counted terms.
 
-    `asked` are the clauses of the query of which it is remembered which chunks contain them.
+    `clauses` are those of the query of which it is remembered which chunks contain them.
     """
 
     scored: Sequence[Alternative]
-    asked: Sequence[Clause]
+    clauses: Sequence[Clause]
     words: Sequence[str]
     weights: FieldWeights
     chunks: int
@@ -164,7 +164,7 @@ class Scoring:
                 return counts.ids
             if len(clause) > 1:
                 rows.append(counts.together(clause))
-        rows += [counts.together(clause) for clause in self.asked if len(clause) > 1]
+        rows += [counts.together(clause) for clause in self.clauses if len(clause) > 1]
         return counts.ids[np.unique(np.concatenate(rows))]
 
     def scores(self, hits: Sequence[JSON], counts: Counts, texts: Texts) -> Scores:
@@ -241,9 +241,9 @@ class OpenSearchLexical(Lexical):
             query = replace(query, worths=dict.fromkeys(query.variants, 1.0))
         every = alternatives(query)
         forms = chain.from_iterable(query.languages.forms.values())
-        asked = [*dict.fromkeys((*query.required, *query.clauses, *query.variants, *forms, *query.anchors))]
+        clauses = [*dict.fromkeys((*query.required, *query.clauses, *query.variants, *forms, *query.anchors))]
         # In which chunks a phrase occurs is known only where its terms do.
-        single = {((term,), False) for clause in asked for term in clause}
+        single = {((term,), False) for clause in clauses for term in clause}
         frequencies = self._frequencies({(clause, prefix) for clause, _, prefix in every} | single)
         chunks, length = self._totals()
         scored = []
@@ -253,7 +253,7 @@ class OpenSearchLexical(Lexical):
                 scored.append((clause, worth * okapi_idf(chunks, frequency), prefix))
         terms = {term for clause, _, prefix in scored if not prefix for term in clause}
         terms |= {term for (term,), _ in single if frequencies[(term,), False]}
-        present = [clause for clause in asked if terms.issuperset(clause)]
+        present = [clause for clause in clauses if terms.issuperset(clause)]
         return Scoring(scored, present[:MOST_CLAUSES], sorted(terms), weights, chunks, length)
 
     def ranking(self, hits: Sequence[JSON], scoring: Scoring, limit: int, others: Sequence[JSON] = ()) -> Ranking:
@@ -263,7 +263,7 @@ class OpenSearchLexical(Lexical):
         texts = self._texts(np.union1d(scoring.needs_texts(counts), scoring.needs_texts(further)))
         scores = scoring.scores(hits, counts, texts)
         for each in (counts, further):
-            self._remember(scoring.asked, each, texts)
+            self._remember(scoring.clauses, each, texts)
         order = np.lexsort((counts.ids, -scores))[:limit]
         return Ranking(counts.ids[order], scores[order])
 

@@ -22,7 +22,7 @@ from rifflux.store.opensearch.filters import JSON, filter_fields, keyword, value
 from rifflux.text.dates import timestamp
 from rifflux.text.people import credits_of
 from rifflux.text.properties import searchable_properties
-from rifflux.types import LICENSED, Document, Hit, Identifier, Link, Part, Tag, Why
+from rifflux.types import LICENSED, LINED, Document, Hit, Identifier, Link, Part, Tag, Why
 
 #: The counts of a term in a chunk: its digest, then title, headings and body.
 PACKED = np.dtype([("term", "<u8"), ("counts", "<u2", 3)])
@@ -151,11 +151,14 @@ def chunk_row(owner: str, placed: Placed, each: AnalyzedChunk) -> JSON:
         "kind": document.kind,
         "identifiers": [[one.scheme, one.value] for one in document.identifiers],
     }
+    lines = None
+    if document.kind in LINED and document.key == placed.change.path and chunk.span != (0, 0):
+        lines = lines_at(document.text, *chunk.span)
     passage = {
         "position": chunk.position,
         "text": chunk.text,
         "span": chunk.span,
-        "lines": lines_at(document.text, *chunk.span),
+        "lines": lines,
         "page": chunk.page,
         "created_at": document.created_at,
         "updated_at": document.updated_at,
@@ -225,11 +228,12 @@ def hit_of(row: Mapping[str, Any], owner: str | None, score: float = 0.0, why: t
     """Return a chunk as a hit."""
     facts = json.loads(row["facts"])
     passage = json.loads(row["passage"])
+    lines = passage.get("lines") and (passage["lines"][0], passage["lines"][1])
     return Hit(
         f"{row['uid']:016x}", facts["key"], facts["path"], facts["title"], " > ".join(facts["headings"]),
         passage["position"], passage["text"], tuple(passage["span"]), score, why, facts["kind"], passage["created_at"],
         passage["updated_at"], passage["metadata"], passage["license"], facts["namespace"], page=passage["page"],
-        language=facts["language"], owner=owner,
+        language=facts["language"], owner=owner, lines=lines,
     )  # fmt: skip
 
 

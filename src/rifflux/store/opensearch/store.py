@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from hashlib import sha256
 from time import perf_counter
@@ -22,9 +21,9 @@ from rifflux.store.opensearch.mapping import SCHEMA_VERSION
 from rifflux.store.opensearch.registry import OpenSearchRegistry
 from rifflux.store.opensearch.rows import FACTS
 from rifflux.store.opensearch.semantic import OpenSearchSemantic, cosines_of
-from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse, Totals
+from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse, Reads, Totals
 from rifflux.store.store import BESIDE, PART, Store
-from rifflux.types import Hit, Notice, Ranking, Vectors
+from rifflux.types import Ranking
 
 
 class OpenSearchStore(Store):
@@ -133,6 +132,7 @@ class OpenSearchStore(Store):
         if has_meaning:
             nearest = self.semantic.candidates(query, run.vector, run.sufficient, run.model)
         if nearest:
+            self.engine.bounds.field = self.semantic.field
             size = nearest["size"]
             near = min(DESCRIBED[LEXICAL], size)
             first = {**nearest, "size": near, "docvalue_fields": ["uid"], **counting(scoring.words)}
@@ -166,13 +166,6 @@ class OpenSearchStore(Store):
         elapsed = (perf_counter() - start) * 1e3
         return CandidateResponse(rankings, facts, dict.fromkeys(names, elapsed), cosines)
 
-    def passages(self, ranking: Ranking, *, vectors: bool) -> tuple[list[Hit], Mapping[int, Vectors]]:
-        field = self.semantic.field if vectors else None
-        if field is None:
-            return self.catalog.hydrate(ranking), {}
-        self.catalog.read_with(field, ranking.ids, self.semantic.known)
-        return self.catalog.hydrate(ranking), self.semantic.vectors_of(ranking.ids)
-
     # Views
 
     def of(self, owner: str) -> OpenSearchStore:
@@ -205,14 +198,8 @@ class OpenSearchStore(Store):
             raise OutOfScope("a view of several owners is only read")
         return nullcontext()
 
-    def memoized(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def bounded(self, deadline: float | None) -> AbstractContextManager[Sequence[Notice]]:
+    def memoized(self, deadline: float | None = None) -> AbstractContextManager[Reads]:
         return self.engine.bounded(deadline, self.owners)
-
-    def requests(self) -> int | None:
-        return self.engine.requests[threading.get_ident()]
 
     def probe(self) -> None:
         self.engine.states.clear()

@@ -304,7 +304,8 @@ class SqliteStore(Store):
         # The writes within record themselves whose contents they change.
         return self.view.writing(content=False)
 
-    def memoized(self) -> AbstractContextManager[None]:
+    def memoized(self, deadline: float | None = None) -> AbstractContextManager[None]:
+        del deadline
         return self.database.engine.memoized()
 
     def counts(self) -> Mapping[str, int]:

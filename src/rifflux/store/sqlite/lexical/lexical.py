@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.lexical import VARIANT, FieldWeights, Lexical
+from rifflux.store.lexical import DEFAULT, VARIANT, FieldWeights, Lexical
 from rifflux.store.sqlite.connection.engine import LOOK, GenerationCache, state_of, unmoved
 from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.filters import among, passing
@@ -255,6 +255,15 @@ class SqliteLexical(Lexical):
                 return scorer.best(limit)
             rows = words.rows_of_ids(self._named(query))
             return scorer.best_of(rows[rows >= 0], limit)
+
+    def occurring(self, clauses: Iterable[Clause], most: int = 1) -> list[Clause]:
+        found: list[Clause] = []
+        for clause in clauses:
+            if len(self.match(Query("", required=(clause,)), 1, DEFAULT)):
+                found.append(clause)
+            if len(found) == most:
+                break
+        return found
 
     def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
         with self._words(query) as words:
