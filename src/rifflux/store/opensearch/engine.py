@@ -372,7 +372,14 @@ class ClusterIndex:
         known = self.recent.get(key)
         if known is None or time.monotonic() >= known[0]:
             until = time.monotonic() + STATE_SECONDS
-            known = until, compute()
+            former = self.bounds.deadline
+            if former is None:
+                # A search waits for this before it begins.
+                self.bounds.deadline = time.perf_counter() + OPEN_SECONDS
+            try:
+                known = until, compute()
+            finally:
+                self.bounds.deadline = former
             self.recent[key] = known
         found: T = known[1]
         return found
