@@ -66,7 +66,7 @@ def cached(path: Path) -> Path:
 
 
 def forget() -> None:
-    """Drop what is remembered of passages: other questions find others, and users rarely ask the same one twice."""
+    """Drop what is remembered of analyzed passages: other questions find others, and few are asked twice."""
     calibrate._terms_of.cache_clear()
 
 

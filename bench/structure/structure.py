@@ -38,7 +38,7 @@ DENSE_CALLS = ("map", "partial", "itemgetter", "attrgetter", "chain")
 #: Figure: its ceiling and its target.
 LIMITS: dict[str, tuple[float, float]] = {
     "question to hit: modules": (44, 40),
-    "question to hit: functions": (286, 280),
+    "question to hit: functions": (285, 280),
     "retrieve of two works: modules": (69, 60),
     "retrieve of two works: functions": (458, 430),
     "one Markdown file to a stored vector: modules": (40, 40),

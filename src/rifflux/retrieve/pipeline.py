@@ -148,7 +148,8 @@ class Plan:
             # A stage that looks at all candidates would reorder a larger number: it sees as many as for the first page.
             looks_at_all = any(each.top is None for each in plan.stages if each.phase == Phase.PASSAGES)
             passages = plan.passages_for(top_k if looks_at_all else last)
-            table = plan.ordered(passages).head(last)
+            table = replace(plan, passages=passages).run_phase(Phase.FETCH, plan.candidates())
+            table = plan.run_phase(Phase.PASSAGES, table).head(last)
             is_short = len(table) < top_k and bool(plan.outcome.dropped)
             may_go_on = is_short or (offset > 0 and len(table) < last)
             deeper = plan.deeper(passages) if may_go_on else None
@@ -168,12 +169,6 @@ class Plan:
         table = self.run_phase(Phase.CANDIDATES, gather(self) if gathered is None else gathered)
         self.outcome.counts.update(counted(table))
         return table
-
-    def ordered(self, passages: int) -> Candidates:
-        """Return the candidates after all stages before the page, with the passages of the best `passages`."""
-        table = self.candidates()
-        table = replace(self, passages=passages).run_phase(Phase.FETCH, table)
-        return self.run_phase(Phase.PASSAGES, table)
 
     def run_phase(self, phase: Phase, table: Candidates) -> Candidates:
         """Return the table after all stages of a phase."""

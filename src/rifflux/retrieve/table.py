@@ -125,9 +125,6 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.columns
-
     def __getitem__(self, name: str) -> Scores:
         """Return a column; all NaN if no step computed it."""
         if name in self.columns:

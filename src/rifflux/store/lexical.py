@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
 
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
 
-__all__ = ["CONTRACT", "DEFAULT", "VARIANT", "FieldWeights", "Lexical"]
+__all__ = ["CONTRACT", "DEFAULT", "VARIANT", "FieldWeights", "Lexical", "TermSequences"]
 
 #: The weight of a query's variants relative to its words: a guess may be wrong, and a rare guessed word would otherwise
 #: outweigh the common one that is meant.
@@ -35,6 +37,19 @@ class FieldWeights:
 CONTRACT = FieldWeights(by_match=True)
 #: The parameters of every other search.
 DEFAULT = FieldWeights()
+
+
+@dataclass(frozen=True, slots=True)
+class TermSequences:
+    """The terms of the titles and texts of some chunks, in order, as an engine has indexed them.
+
+    A title is followed by the document's further names. A term is a number, and numbers ascend as terms do. `titles`
+    and `texts` have an array for each chunk; `number_of` returns the number of a term, or None for one in no chunk.
+    """
+
+    titles: Sequence[NDArray[Any]]
+    texts: Sequence[NDArray[Any]]
+    number_of: Callable[[str], int | None]
 
 
 class Lexical(Protocol):
@@ -77,3 +92,10 @@ class Lexical(Protocol):
         With `like`, only terms for which it is True. A term that none of these owners' chunks contains is never
         returned, whoever else has or had it.
         """
+
+    def sequences(self, ids: Ids) -> TermSequences | None:
+        """Return the terms of some chunks in order, or None if the engine does not have those of all of them at hand.
+
+        Their texts are then analyzed instead, with the same result.
+        """
+        return None

@@ -9,7 +9,8 @@ import pytest
 
 from rifflux.store import VARIANT, Store
 from rifflux.testing.making import WEIGHTS, NeedsStore, change, keys_of, words
-from rifflux.types import Filter, Query
+from rifflux.text.analyzer import analyzer
+from rifflux.types import Filter, Query, Ranking
 
 
 class LexicalContract(NeedsStore):
@@ -72,6 +73,26 @@ class LexicalContract(NeedsStore):
         assert store.lexical.bm25_of(replace(query, filter=Filter(kinds=("none",))), ids, WEIGHTS) == pytest.approx(
             [*ranking.scores, 0]
         )
+
+    def test_the_terms_of_titles_and_texts_are_in_order_or_left_to_be_analyzed(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "cache of rivers, rivers of cache", title="one stone"))
+        store.catalog.put("c", change("b", "a stone is a stone is a cache", first_id=77))
+        ids = store.lexical.match(words("cache"), 10, WEIGHTS).ids
+        assert len(ids) == 2
+        found = store.lexical.sequences(ids)
+        if found is None:
+            return
+        for hit, title, text in zip(
+            store.catalog.hydrate(Ranking(ids, np.zeros(2))), found.titles, found.texts, strict=True
+        ):
+            for field, numbers in ((hit.title, title), (hit.text, text)):
+                assert numbers.tolist() == [*map(found.number_of, analyzer().terms(field))]
+        every = sorted({*analyzer().terms("one stone cache of rivers")})
+        ascending = [number for term in every if (number := found.number_of(term)) is not None]
+        assert len(ascending) == len(every)
+        assert ascending == sorted(ascending)
+        assert found.number_of("nowhere") is None
+        assert store.lexical.sequences(np.array([*ids, 12345], np.int64)) is None
 
     def test_filters_narrow_before_ranking(self, store: Store) -> None:
         for number in range(20):

@@ -75,6 +75,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "best_with": lambda store, ids: [
         _listed(each) for each in store.lexical.best_with([(_WORD,), ("river",)], WEIGHTS)
     ],
+    "sequences": lambda store, ids: store.lexical.sequences(ids),
     "document_frequencies": lambda store, ids: dict(store.lexical.document_frequencies([_WORD, "cach", "river"])),
     "vocabulary": lambda store, ids: [
         dict(store.lexical.vocabulary(start, 1, 20)) for start in ("", "k", "c", "|", "1")

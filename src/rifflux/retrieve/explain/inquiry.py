@@ -217,7 +217,7 @@ class Inquiry:
 
     def _hit(self, row: Candidates) -> Hit:
         """Return a row as a hit with its explanation; a chunk that is not a candidate has no score."""
-        if SCORE not in row:
+        if SCORE not in row.columns:
             row = row.with_column(SCORE, np.zeros(1))
         return page(row if row.passages else self._fetched(row), [self._first])[0]
 

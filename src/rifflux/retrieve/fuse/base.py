@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from operator import mul, truediv
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.table import SCORE, Candidates
-from rifflux.store import ChunkFacts, CodePiece, Store
-from rifflux.text.analyzer import idf
+from rifflux.store import ChunkFacts, CodePiece, Store, TermSequences
+from rifflux.text.analyzer import Analyzer, idf
 from rifflux.types import (
     Clause,
     Execution,
@@ -156,6 +156,12 @@ class IndexFacts:
     chunks: dict[int, ChunkFacts | None] = field(default_factory=dict, repr=False)
     known_vectors: dict[int, Vectors | None] = field(default_factory=dict, repr=False)
     known_cosines: dict[int, float] = field(default_factory=dict, repr=False)
+    #: The terms of the passages that steps have read, by analyzer (see `steps.calibrate.terms_of`).
+    passages: dict[Analyzer, Any] = field(default_factory=dict, repr=False)
+
+    def sequences(self, ids: Ids) -> TermSequences | None:
+        """Return the terms of chunks in order, or None if their texts must be analyzed."""
+        return self.reader.lexical.sequences(ids) if self.reader else None
 
     def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
         """Return the stored facts of each chunk, in the order of the ids, without chunks that no longer exist."""

@@ -90,9 +90,9 @@ class PreservePrefixRank:
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Return the candidates in their new order."""
         del plan
-        if BEGINS not in table:
+        if BEGINS not in table.columns:
             return table
-        if BY_WORDS not in table:
+        if BY_WORDS not in table.columns:
             table = table.with_column(BY_WORDS, _by_words(table))
         whole = _whole(table)
         surer = _surer(table)

@@ -24,24 +24,24 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, repeat
-from operator import contains
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rifflux.models.folder import model_error
 from rifflux.retrieve.fuse.base import weighed, weights_of
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.table import HIGH, MEDIUM, MOMENT, NAMED, RELEVANCE, SEMANTIC, Candidates
-from rifflux.store import VARIANT
+from rifflux.store import VARIANT, TermSequences
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.properties import beside, searchable_properties
-from rifflux.types import Clause, Hit, Query, Results, Scores
+from rifflux.types import Clause, Ids, Query, Results, Scores
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
@@ -110,49 +110,174 @@ def calibration_of(embedder: Embedder) -> Calibration | None:
         raise model_error(path, "is not a calibration: remove it, or fetch the model again", error) from None
 
 
+Array = NDArray[Any]
+#: The number between fields and phrases, which no term has.
+_GAP = -1
+
+
 @dataclass(frozen=True, slots=True)
 class PassageTerms:
-    """The terms of a passage, read once for all that compares it with a query.
+    """The terms of some passages as numbers in order, read once for all that compares them with a query.
 
-    `spelled` has spaces around each term and gaps between title, headings and text, so that adjacent terms are
-    neighbours in it. `aliases` are additional searchable phrases of the passage. `words` are the terms of `spelled` in
-    order and `bag` the same as a set; `naming` are those of title and headings, and `names` those of the title and of
-    each further name of the document.
+    `numbers` are the terms of all passages: those of title, headings and text, passage by passage, and after the first
+    `own` of them those of further searchable phrases. A gap follows each field and phrase, so that adjacent terms are
+    neighbours. `rows` has the passage of each, `naming` is True for title and headings. `names` are the terms of the
+    title and of each further name of a document, by passage. Numbers ascend as terms do; `number_of` returns that of a
+    term, or None for one in no passage. `ids` are the passages' chunks, `at` the positions of those to be compared, of
+    which `dated` are of one of the `times` in the query.
     """
 
-    spelled: str
-    aliases: str
-    words: tuple[str, ...]
-    bag: frozenset[str]
-    naming: frozenset[str]
-    names: tuple[frozenset[str], ...]
+    ids: Ids
+    numbers: Array
+    own: int
+    rows: Array
+    naming: NDArray[np.bool_]
+    names: Sequence[Sequence[Sequence[int] | Array]]
+    number_of: Callable[[str], int | None]
+    at: Array
+    times: Sequence[Sequence[str]] = ()
+    dated: NDArray[np.bool_] | None = None
+
+    def holding(self, clause: Clause, *, own: bool = False) -> NDArray[np.bool_]:
+        """Return the passages in which the terms of a clause are adjacent; with `own` not in further phrases.
+
+        A passage of a given time need not name it as the query does.
+        """
+        found = np.zeros(len(self.ids), np.bool_)
+        wanted = [self.number_of(term) for term in clause]
+        if wanted and None not in wanted:
+            numbers = self.numbers[: self.own] if own else self.numbers
+            places = np.flatnonzero(numbers == wanted[0])
+            for further, number in enumerate(wanted[1:], 1):
+                # A gap follows the last term, so that no place is beyond the end.
+                places = places[numbers[places + further] == number]
+            found[self.rows[places]] = True
+        found = found[self.at]
+        if self.dated is not None and not own and any(_is_within(clause, each) for each in self.times):
+            found |= self.dated
+        return found
 
 
-def terms_of(analyzer: Analyzer, hit: Hit) -> PassageTerms:
-    """Return the terms of a hit."""
-    return _terms_of(
-        analyzer,
-        hit.title,
-        hit.heading_path,
-        hit.text,
-        beside(hit),
-        searchable_properties(hit.kind, hit.metadata).names,
-    )
+def terms_of(plan: Plan, table: Candidates, analyzer: Analyzer) -> PassageTerms:
+    """Return the terms of a table's passages: as they are indexed, or else by analyzing the texts."""
+    query = plan.query
+    found: PassageTerms | None = plan.evidence.passages.get(analyzer)
+    at: Array = np.arange(len(table))
+    if found:
+        order = np.argsort(found.ids)
+        at = order[np.minimum(np.searchsorted(found.ids, table.ids, sorter=order), len(order) - 1)]
+        if not np.array_equal(found.ids[at], table.ids):
+            found = None
+            at = np.arange(len(table))
+    if found is None:
+        stands_for = query.languages.stands_for
+        if not stands_for and (sequences := plan.evidence.sequences(table.ids)):
+            found = _indexed(sequences, table, analyzer)
+        if found is None:
+            found = _analyzed(table, [analyzer.beside(stands_for, hit.language) for hit in table.passages])
+        if len(table):
+            plan.evidence.passages[analyzer] = found
+    if not query.times:
+        return replace(found, at=at)
+    return replace(found, at=at, times=[analyzer.terms(each.words) for each in query.times], dated=table[MOMENT] > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """The terms of a passage: of title, headings and text, its further phrases, and the names of its document."""
+
+    title: Sequence[Any] | Array
+    headings: Sequence[Any]
+    text: Sequence[Any] | Array
+    phrases: Sequence[Sequence[Any]]
+    names: Sequence[Sequence[Any] | Array]
+
+
+def _indexed(sequences: TermSequences, table: Candidates, analyzer: Analyzer) -> PassageTerms | None:
+    """Return the terms of passages as they are indexed; headings and further names are analyzed.
+
+    None if one of these was not indexed.
+    """
+    passages = []
+    for hit, title, text in zip(table.passages, sequences.titles, sequences.texts, strict=True):
+        own = analyzer.of(hit.language)
+
+        def numbers(words: str, own: Analyzer = own) -> list[Any]:
+            return [sequences.number_of(term) for term in own.joined(words).split()]
+
+        aliases = searchable_properties(hit.kind, hit.metadata).names if hit.metadata else ()
+        if aliases:
+            # The indexed title is followed by them.
+            title = title[: len(own.terms(hit.title))]
+        headings = numbers(hit.heading_path) if hit.heading_path else []
+        # The text of a document that has none is its title.
+        own_text = title if hit.span == (0, 0) else text
+        names: list[Sequence[int] | Array] = [title, *(numbers(each) for each in aliases)]
+        passages.append(_Passage(title, headings, own_text, [numbers(each) for each in beside(hit)], names))
+    read = chain.from_iterable((each.headings, *each.phrases, *each.names[1:]) for each in passages)
+    if any(number is None for numbers in read for number in numbers):
+        return None
+    return _columns(table.ids, passages, sequences.number_of)
+
+
+def _analyzed(table: Candidates, analyzers: Sequence[Analyzer]) -> PassageTerms:
+    """Return the terms of passages, found in their texts."""
+    spelled = []
+    for analyzer, hit in zip(analyzers, table.passages, strict=True):
+        aliases = searchable_properties(hit.kind, hit.metadata).names
+        spelled.append(_terms_of(analyzer, hit.title, hit.heading_path, hit.text, beside(hit), aliases))
+    every: set[str] = set()
+    for each in spelled:
+        every.update(each.title, each.headings, each.text, *each.phrases, *each.names)
+    numbers = {term: number for number, term in enumerate(sorted(every))}
+    passages = []
+    for each in spelled:
+        title, headings, text, *more = (
+            [numbers[term] for term in terms]
+            for terms in (each.title, each.headings, each.text, *each.phrases, *each.names)
+        )
+        phrases = more[: len(each.phrases)]
+        passages.append(_Passage(title, headings, text, phrases, more[len(phrases) :]))
+    return _columns(table.ids, passages, numbers.get)
 
 
 @lru_cache(maxsize=512)
 def _terms_of(
     analyzer: Analyzer, title: str, headings: str, content: str, phrases: tuple[str, ...], aliases: tuple[str, ...]
-) -> PassageTerms:
-    """Return the terms of a passage; cached, because queries often share passages."""
-    title = analyzer.joined(title)
-    headings = analyzer.joined(headings)
-    spelled = f" {title} \n {headings} \n {analyzer.joined(content)} "
-    more = "".join(f"\n {analyzer.joined(each)} " for each in phrases)
-    words = tuple(spelled.split())
-    naming = frozenset([*title.split(), *headings.split()])
-    names = tuple([frozenset(each.split()) for each in (title, *(analyzer.joined(alias) for alias in aliases))])
-    return PassageTerms(spelled, more, words, frozenset(words), naming, names)
+) -> _Passage:
+    """Return the terms of a passage; cached, because queries often share passages, and small indexes have no file."""
+    name, *fields = (analyzer.joined(each).split() for each in (title, headings, content, *phrases, *aliases))
+    further = fields[2 : 2 + len(phrases)]
+    return _Passage(name, fields[0], fields[1], further, [name, *fields[2 + len(phrases) :]])
+
+
+def _columns(ids: Ids, passages: Sequence[_Passage], number_of: Callable[[str], int | None]) -> PassageTerms:
+    gap = [_GAP]
+    parts: list[Any] = []
+    sizes: list[int] = []
+    for each in passages:
+        parts += (each.title, gap, each.headings, gap, each.text, gap)
+        sizes += (len(each.title) + len(each.headings) + 2, len(each.text) + 1)
+    own = sum(sizes)
+    places = np.arange(len(passages))
+    halves = np.repeat(np.arange(2 * len(passages)), sizes)
+    rows = [halves >> 1]
+    for place, each in enumerate(passages):
+        for phrase in each.phrases:
+            parts += (phrase, gap)
+            rows.append(np.full(len(phrase) + 1, place))
+    # An empty list would be of floating-point numbers.
+    numbers = np.concatenate(parts, dtype=np.int64, casting="unsafe") if parts else np.empty(0, np.int64)
+    return PassageTerms(
+        ids=ids,
+        numbers=numbers,
+        own=own,
+        rows=np.concatenate(rows),
+        naming=(halves & 1 == 0) & (numbers[:own] != _GAP),
+        names=[each.names for each in passages],
+        number_of=number_of,
+        at=places,
+    )
 
 
 @dataclass(frozen=True)
@@ -197,43 +322,35 @@ class Relevance:
         """
         query = plan.query
         weights = weights_of(plan)
-        texts: list[str] = []
-        titled: list[bool] = []
-        asked = frozenset(chain.from_iterable(weights))
-        # A passage of a given time need not name it as the query does.
-        times = "".join(f" \n {self.analyzer.joined(each.words)} " for each in query.times)
-        for hit, dated in zip(table.passages, (table[MOMENT] > 0).tolist(), strict=True):
-            passage = terms_of(self.analyzer.beside(query.languages.stands_for, hit.language), hit)
-            titled.append(bool(asked) and asked in passage.names)
-            # A clause matches where its terms are adjacent.
-            texts.append(passage.spelled + passage.aliases + times * dated)
-        if query.variants:
-            stand_ins = _stand_ins(query)
-        else:
-            stand_ins = {}
-        numbered = [clause for clause in weights if any(each.isdecimal() for term in clause for each in term)]
+        passages = terms_of(plan, table, self.analyzer)
+        stand_ins = _stand_ins(query) if query.variants else {}
+        clauses = dict.fromkeys((*weights, *query.anchors, *chain.from_iterable(stand_ins.values())))
+        holders = {clause: passages.holding(clause) for clause in clauses}
+        lacking = np.zeros(len(table), np.bool_)
+        for clause in weights:
+            if any(each.isdecimal() for term in clause for each in term):
+                lacking |= ~np.logical_or.reduce([holders[each] for each in (clause, *stand_ins.get(clause, ()))])
+        wanted = {passages.number_of(term) for term in chain.from_iterable(weights)}
+        names = [passages.names[row] for row in passages.at.tolist()] if wanted and None not in wanted else []
+        titled = [any(len(name) >= len(wanted) and wanted == {*name} for name in each) for each in names]
+        cosines = np.full(len(table), np.nan)
+        if plan.execution.vector is not None:
+            # From the semantic channel, or else from the stored vector.
+            cosines = table[f"{SEMANTIC}/score"].copy()
+            missing = np.flatnonzero(np.isnan(cosines))
+            if len(missing):
+                cosines[missing] = plan.evidence.cosines(table.ids[missing])
+            cosines = np.maximum(cosines, 0.0)
+            if self.scale:
+                cosines = self.scale.relative(cosines)
         return {
-            "cosine": self._cosines(plan, table),
-            "coverage": _shares(weights, texts, stand_ins),
+            "cosine": cosines,
+            "coverage": _shares(len(table), weights, holders, stand_ins),
             "length": np.full(len(table), math.log1p(len(weights))),
-            "named": query.specificity * _shares(dict.fromkeys(query.anchors, 1.0), texts),
-            "title": np.array(titled, np.float64),
-            "lacking": _lacking(numbered, texts, stand_ins),
+            "named": query.specificity * _shares(len(table), dict.fromkeys(query.anchors, 1.0), holders),
+            "title": np.array(titled or [False] * len(table), np.float64),
+            "lacking": lacking.astype(np.float64),
         }
-
-    def _cosines(self, plan: Plan, table: Candidates) -> Scores:
-        """Return each candidate's cosine from the semantic channel, or else from its stored vector."""
-        vector = plan.execution.vector
-        if vector is None:
-            return np.full(len(table), np.nan)
-        cosines = table[f"{SEMANTIC}/score"].copy()
-        missing = np.flatnonzero(np.isnan(cosines))
-        if len(missing):
-            cosines[missing] = plan.evidence.cosines(table.ids[missing])
-        cosines = np.maximum(cosines, 0.0)
-        if self.scale:
-            return self.scale.relative(cosines)
-        return cosines
 
 
 def at_least(least: float, results: Results) -> Results:
@@ -242,40 +359,38 @@ def at_least(least: float, results: Results) -> Results:
     return replace(results, hits=tuple(hit for value, hit in worth if value >= least))
 
 
-def _stand_ins(query: Query) -> Mapping[Clause, Sequence[str]]:
-    """Return the variants of each term of the query, padded for matching in texts."""
-    found: dict[Clause, list[str]] = {}
+def _stand_ins(query: Query) -> Mapping[Clause, Sequence[Clause]]:
+    """Return the variants of each term of the query."""
+    found: dict[Clause, list[Clause]] = {}
     for variant, terms in zip(query.variants, query.beside, strict=False):
         for term in terms:
-            found.setdefault((term,), []).append(_padded(variant))
+            found.setdefault((term,), []).append(variant)
     return found
 
 
 def _shares(
-    weights: Mapping[Clause, float], texts: Sequence[str], stand_ins: Mapping[Clause, Sequence[str]] | None = None
+    count: int,
+    weights: Mapping[Clause, float],
+    holders: Mapping[Clause, NDArray[np.bool_]],
+    stand_ins: Mapping[Clause, Sequence[Clause]] | None = None,
 ) -> Scores:
-    """Return the weighted share of the clauses that each text contains; a variant counts `VARIANT`."""
+    """Return the weighted share of the clauses that each passage contains; a variant counts `VARIANT`.
+
+    `holders` are the passages that contain a clause.
+    """
     total = sum(weights.values())
+    found = np.zeros(count)
     if not total:
-        return np.zeros(len(texts))
-    found = np.zeros(len(texts))
+        return found
     for clause, weight in weights.items():
-        found += weight * np.array([*map(contains, texts, repeat(_padded(clause)))], np.float64)
+        found += weight * holders[clause]
     for clause, others in (stand_ins or {}).items():
-        weight = VARIANT * weights.get(clause, 0.0)
-        missing = [_padded(clause) not in text and any(other in text for other in others) for text in texts]
-        found += weight * np.array(missing)
-    return np.asarray(found / total)
+        if weight := VARIANT * weights.get(clause, 0.0):
+            found += weight * (np.logical_or.reduce([holders[other] for other in others]) & ~holders[clause])
+    return found / total
 
 
-def _lacking(clauses: Sequence[Clause], texts: Sequence[str], stand_ins: Mapping[Clause, Sequence[str]]) -> Scores:
-    """Return 1 for each text that lacks some clause in every spelling."""
-    if not clauses:
-        return np.zeros(len(texts))
-    forms = [(_padded(clause), *stand_ins.get(clause, ())) for clause in clauses]
-    return np.array([float(any(not any(form in text for form in each) for each in forms)) for text in texts])
-
-
-def _padded(clause: Clause) -> str:
-    """Return a clause padded with spaces, for matching in joined terms."""
-    return f" {' '.join(clause)} "
+def _is_within(clause: Clause, terms: Sequence[str]) -> bool:
+    """Return True if the terms of a clause are adjacent among others."""
+    width = len(clause)
+    return any(tuple(terms[start : start + width]) == clause for start in range(len(terms) - width + 1))

@@ -234,7 +234,7 @@ def _retrieval(
     sides = question.decision.sides
     return Retrieval(
         question.text,
-        replace(question.decision, intent=intent_of(question, direct=DIRECT in candidates)),
+        replace(question.decision, intent=intent_of(question, direct=DIRECT in candidates.columns)),
         _explained(candidates.with_column(column, near), sides, view),
         _explained(works, sides, view),
         pack,

@@ -110,7 +110,7 @@ class WorkScore:
         """Return the works by score, ties by chunk id, with a column for each component and its addend."""
         if not len(table):
             return table
-        weights = intent_of(self.question, direct=DIRECT in table).weights
+        weights = intent_of(self.question, direct=DIRECT in table.columns).weights
         values = self.components(table, weights)
         scores, addends = weighed(values, weights.shares())
         for credit in plan.query.credits:
@@ -137,7 +137,7 @@ class WorkScore:
         semantic = np.maximum(share(np.nan_to_num(table[f"{SEMANTIC}/score"])), named)
         lift = np.ones(len(hits))
         total = weights["lexical"] + weights["semantic"]
-        if total and DIRECT not in table:
+        if total and DIRECT not in table.columns:
             relevance = (weights["lexical"] * lexical + weights["semantic"] * semantic) / total
             lift = np.minimum(1.0, relevance / FULL_LIFT)
         years = [hit.metadata.get("year") for hit in hits]

@@ -346,7 +346,7 @@ def _scrambled(data: bytes) -> bytes:
 
 
 def _of_another_version(data: bytes) -> bytes:
-    return data[:4096].replace(b'"format": 2', b'"format": 0') + data[4096:]
+    return data[:4096].replace(b'"format": 3', b'"format": 0') + data[4096:]
 
 
 def _flipped(data: bytes) -> bytes:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, count, pairwise
+from itertools import pairwise
 from statistics import median
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rifflux.errors import Cure, InvalidArgument
 from rifflux.retrieve.fuse.base import Weights, weighed
@@ -21,8 +21,9 @@ from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
 from rifflux.retrieve.table import BOOSTED, LEXICAL, MOMENT, NAMED, SCORE, SEMANTIC, Candidates
 from rifflux.text.analyzer import fold, tokens
 from rifflux.text.dates import timestamp
-from rifflux.types import Scores
+from rifflux.types import Ids, Scores
 
+Mask = NDArray[np.bool_]
 _DAY = 86_400.0
 _JOINTS = frozenset("._/:")
 #: The number of best candidates that model an answer, and the number of words in that model.
@@ -32,6 +33,9 @@ WORDS = 20
 LEFT = 1e-12
 #: The decimals to which shares of words are compared.
 DECIMALS = 12
+#: The bit position of a passage in the number of one of its terms, and the bits of the term.
+_ROW = 40
+_NUMBER = (1 << _ROW) - 1
 #: A passage shorter than this, in characters, and than the median is a stub, whose score is reduced by up to that
 #: share.
 STUB = 100.0
@@ -111,9 +115,9 @@ class Features:
 class FeatureInput:
     """The query and its candidates, with terms computed once for all components.
 
-    `terms` are the query's terms in order, without excluded ones, and `idf` their rarity. `terms_by_hit` are the terms
-    of each hit with further searchable ones: a hit of a given time need not name it as the query does. `trust` are the
-    weights of the first few hits as answers.
+    `terms` are the query's terms in order, without excluded ones, and `idf` their rarity. `passages` are the terms of
+    the hits, and `numbers` those of the query's terms among them. `trust` are the weights of the first few hits as
+    answers.
     """
 
     plan: Plan
@@ -121,8 +125,8 @@ class FeatureInput:
     resources: Resources
     terms: Sequence[str]
     idf: Mapping[str, float]
-    passages: Sequence[PassageTerms]
-    terms_by_hit: Sequence[frozenset[str]]
+    passages: PassageTerms
+    numbers: Sequence[int]
     trust: Scores
     now: float
     half_life_days: float
@@ -132,27 +136,17 @@ def feature_input(
     plan: Plan, table: Candidates, resources: Resources, now: float = 0.0, half_life_days: float = 90.0
 ) -> FeatureInput:
     """Return the shared input of the components."""
-    query = plan.query
     analyzer = resources.analyzer
-    stands_for = query.languages.stands_for
-    passages = [terms_of(analyzer.beside(stands_for, hit.language), hit) for hit in table.passages]
-    times = {term for each in query.times for term in analyzer.terms(each.words)}
-    terms_by_hit = []
-    for passage, dated in zip(passages, (table[MOMENT] > 0).tolist(), strict=True):
-        bag = passage.bag
-        if passage.aliases:
-            bag = bag.union(passage.aliases.split())
-        if dated:
-            bag |= times
-        terms_by_hit.append(bag)
+    terms = resources.terms(plan.query)
+    passages = terms_of(plan, table, analyzer)
     return FeatureInput(
         plan=plan,
         table=table,
         resources=resources,
-        terms=resources.terms(query),
+        terms=terms,
         idf=resources.idf(plan),
         passages=passages,
-        terms_by_hit=terms_by_hit,
+        numbers=[number for term in terms if (number := passages.number_of(term)) is not None],
         trust=trust(table[SCORE], BEST),
         now=now,
         half_life_days=half_life_days,
@@ -194,31 +188,34 @@ def semantic(inputs: FeatureInput) -> Scores:
 
 def coverage(inputs: FeatureInput) -> Scores:
     """Return the idf-weighted share of the query's terms that each hit contains."""
-    found = np.zeros(len(inputs.passages))
+    found = np.zeros(len(inputs.table))
     for term, value in inputs.idf.items():
-        found += value * np.array([term in terms for terms in inputs.terms_by_hit])
+        found += value * inputs.passages.holding((term,))
     return found / (sum(inputs.idf.values()) or 1.0)
 
 
 def phrase(inputs: FeatureInput) -> Scores:
     """Return the share of the query's adjacent term pairs, weighted by idf, that are adjacent in a hit."""
     idf = inputs.idf
-    found = np.zeros(len(inputs.passages))
+    found = np.zeros(len(inputs.table))
     total = 0.0
-    spelled = [each.spelled for each in inputs.passages]
     for one, two in dict.fromkeys(pairwise(inputs.terms)):
         weight = idf[one] + idf[two]
         total += weight
-        pair = f" {one} {two} "
-        found += weight * np.array([pair in text for text in spelled])
+        found += weight * inputs.passages.holding((one, two), own=True)
     return found / (total or 1.0)
 
 
 def title(inputs: FeatureInput) -> Scores:
     """Return the share of the terms of the title and headings that are in the query; zero without any."""
-    wanted = set(inputs.terms)
-    shares = [len(each.naming & wanted) / (len(each.naming) or 1) for each in inputs.passages]
-    return np.array(shares)
+    passages = inputs.passages
+    naming = np.flatnonzero(passages.naming)
+    names = np.unique((passages.rows[naming] << _ROW) | passages.numbers[naming])
+    rows = names >> _ROW
+    count = len(passages.ids)
+    counts = np.bincount(rows, minlength=count)
+    shares = np.bincount(rows, np.isin(names & _NUMBER, inputs.numbers), count) / np.maximum(counts, 1)
+    return np.asarray(shares[passages.at])
 
 
 def identifier(inputs: FeatureInput) -> Scores:
@@ -231,9 +228,10 @@ def identifier(inputs: FeatureInput) -> Scores:
     )
     times = {fold(token) for each in inputs.plan.query.times for token in tokens(each.words)}
     codes = {fold(each) for each in filter(is_code, typed)} - times
-    if not codes:
-        return np.zeros(len(inputs.passages))
-    return np.array([len(codes & terms) / len(codes) for terms in inputs.terms_by_hit])
+    found = np.zeros(len(inputs.table))
+    for code in codes:
+        found += inputs.passages.holding((code,))
+    return found / max(1, len(codes))
 
 
 def named(inputs: FeatureInput) -> Scores:
@@ -264,9 +262,12 @@ def centroid(inputs: FeatureInput) -> Scores:
 
 def expansion(inputs: FeatureInput) -> Scores:
     """Return the min-max scaled share of the best other candidates' words that a hit contains."""
-    best = [each.words for each in inputs.passages[: len(inputs.trust)]]
-    bags = [each.bag for each in inputs.passages]
-    return spread(words_of_the_best(best, bags, inputs.trust, frozenset(inputs.terms), WORDS))
+    passages = inputs.passages
+    words = np.flatnonzero(passages.numbers[: passages.own] >= 0)
+    shares = words_of_the_best(
+        passages.numbers[words], passages.rows[words], inputs.trust, inputs.numbers, len(passages.ids)
+    )
+    return spread(shares[passages.at])
 
 
 def freshness(inputs: FeatureInput) -> Scores:
@@ -323,27 +324,23 @@ def trust(scores: Scores, best: int) -> Scores:
 
 
 def words_of_the_best(
-    best: Sequence[Sequence[str]],
-    bags: Sequence[Collection[str]],
-    weights: Scores,
-    known: Collection[str],
-    words: int,
+    numbers: Ids, rows: Ids, weights: Scores, known: Sequence[int], count: int, words: int = WORDS
 ) -> Scores:
-    """Return the share of the other best candidates' relevance model that each bag of terms contains, in [0, 1].
+    """Return the share of the other best candidates' relevance model that each of `count` texts contains, in [0, 1].
 
-    The model is the weighted mean of the term distributions of the `best`, which are the texts of the first bags,
-    without the `known` terms; its likeliest `words` terms count, in alphabetical order on ties. Lavrenko and Croft,
-    "Relevance-Based Language Models", SIGIR 2001.
+    The texts are the `numbers` of their terms, each with its text in `rows`. The model is the weighted mean of the term
+    distributions of the first texts, as many as there are weights, without the `known` terms; its likeliest terms
+    count, in ascending order on ties. Lavrenko and Croft, "Relevance-Based Language Models", SIGIR 2001.
     """
-    counts = [Counter(text) for text in best]
-    terms = sorted({*chain.from_iterable(counts)}.difference(known))
-    places = dict(zip(terms, count()))
-    shares = np.zeros((len(best), len(terms)))
+    best = len(weights)
+    first = rows < best
+    lengths = np.bincount(rows[first], minlength=best)
+    counted = first & ~np.isin(numbers, known)
+    terms, places = np.unique(numbers[counted], return_inverse=True)
+    counts = np.bincount(rows[counted] * len(terms) + places, minlength=best * len(terms))
+    shares = counts.reshape(best, len(terms)) * (weights / np.maximum(lengths, 1))[:, None]
     whole = np.zeros(len(terms))
-    for share, weight, text, numbers in zip(shares, weights.tolist(), best, counts, strict=True):
-        rows = [places[term] for term in numbers if term in places]
-        share[rows] = [number for term, number in numbers.items() if term in places]
-        share *= weight / max(1, len(text))
+    for share in shares:
         whole += share
     # A rounding residue of a term that only this text contains is not in the others.
     others = np.where(whole - shares > LEFT, whole - shares, 0.0)
@@ -351,16 +348,17 @@ def words_of_the_best(
     # the processor would decide.
     models = np.concatenate([others, whole[None]])
     order = np.argsort(-np.round(models, DECIMALS), axis=1, kind="stable")[:, :words]
-    values = np.take_along_axis(models, order, axis=1).tolist()
-    likeliest = []
-    for places_of, values_of in zip(order.tolist(), values, strict=True):
-        likeliest.append([(terms[place], value) for place, value in zip(places_of, values_of, strict=True)])
-    found = []
-    for place, bag in enumerate(bags):
-        model = likeliest[min(place, len(best))]
-        total = sum([value for _, value in model]) or 1.0
-        found.append(sum([value for term, value in model if term in bag]) / total)
-    return np.array(found)
+    values = np.take_along_axis(models, order, axis=1)
+    present = np.zeros((count, len(terms) + 1), np.bool_)
+    within = np.minimum(np.searchsorted(terms, numbers), max(len(terms) - 1, 0))
+    present[rows, np.where(terms[within] == numbers, within, len(terms)) if len(terms) else 0] = True
+    model_of = np.minimum(np.arange(count), best)
+    found = np.zeros(count)
+    totals = np.zeros(len(models))
+    for place in range(order.shape[1]):
+        found += values[model_of, place] * present[np.arange(count), order[model_of, place]]
+        totals += values[:, place]
+    return np.asarray(found / np.where(totals > 0, totals, 1.0)[model_of])
 
 
 def dump_weights(weights: Weights) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.lexical import DEFAULT, VARIANT, FieldWeights, Lexical
+from rifflux.store.lexical import DEFAULT, VARIANT, FieldWeights, Lexical, TermSequences
 from rifflux.store.sqlite.connection.engine import LOOK, GenerationCache, state_of, unmoved
 from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.filters import among, passing
@@ -320,6 +320,11 @@ class SqliteLexical(Lexical):
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         with self._words(Query("", required=(clause,))) as words:
             return ids[np.isin(words.rows_of_ids(ids), words.matches(clause).rows)]
+
+    def sequences(self, ids: Ids) -> TermSequences | None:
+        with self.view.reading() as (connection, owners):
+            seen = self.index.visible(connection, owners) if self.index else None
+        return seen.sequences(ids) if seen else None
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         # As the tables spell it, a term is one word.

@@ -13,7 +13,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.lexical import FieldWeights
+from rifflux.store.lexical import FieldWeights, TermSequences
 from rifflux.store.sqlite.connection.derived import Unfit
 from rifflux.store.sqlite.lexical.words_file import WordsFile, fields_of
 from rifflux.store.sqlite.query import MOST_ROWS, NO_MATCHES, Matches, Terms, joined, norms, plain_words, words_of
@@ -240,6 +240,14 @@ class VisibleWords:
             return rows
         return self._places[rows]
 
+    def sequences(self, ids: Ids) -> TermSequences | None:
+        """Return the terms of chunks in order; None if some of them are invisible, or not in the file."""
+        rows = self.rows_of_ids(ids)
+        if len(rows) and (rows.min() < 0 or rows.max() >= self._base):
+            return None
+        found = [self.file.title_and_text(row) for row in self._stored(rows).tolist()]
+        return TermSequences([title for title, _ in found], [text for _, text in found], self.file.number)
+
     def matches(self, clause: Clause, *, prefix: bool = False) -> Matches:
         """Return the rows that contain a phrase of adjacent terms, or a term with a prefix."""
         key = clause, prefix
@@ -257,7 +265,7 @@ class VisibleWords:
             found = self._begun(words[0])
         else:
             number = self.file.number(words[0])
-            found = self._of_term(number) if number >= 0 else NO_MATCHES
+            found = NO_MATCHES if number is None else self._of_term(number)
         if not self.fresh:
             return found
         fresh = np.array([each.holding(words, prefix=prefix) for each in self.fresh], np.int64)
@@ -310,14 +318,13 @@ class VisibleWords:
     def _of_phrase(self, words: Sequence[str], *, prefix: bool) -> Matches:
         """Return the rows of the file that contain adjacent words, the last of which may be a prefix."""
         *whole, last = words
-        numbers = [[self.file.number(word)] for word in whole]
+        known = [self.file.number(word) for word in ([*whole] if prefix else words)]
+        numbers = [[number] for number in known if number is not None]
+        if len(numbers) < len(known):
+            return NO_MATCHES
         if prefix:
             begun = self.file.beginning(last)
             numbers.append([*range(begun.start, begun.stop)])
-        else:
-            numbers.append([self.file.number(last)])
-        if any(-1 in each for each in numbers):
-            return NO_MATCHES
         rows: Array | None = None
         for each in sorted(numbers, key=len):
             held = _union([self._of_term(number).rows for number in each])

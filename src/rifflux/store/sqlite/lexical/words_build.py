@@ -19,6 +19,8 @@ from rifflux.store.sqlite.query import Terms, words_of
 
 #: The number of terms read at a time.
 BATCH = 4096
+#: The number of postings whose terms are put in order at a time.
+MANY = 1 << 20
 
 # One number for each occurrence of a term: they sort by chunk, field and position.
 _PLACES = """
@@ -151,6 +153,11 @@ def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]
     owners, first = np.unique(chunks["owner"], return_index=True)
     starts = np.searchsorted(keys, np.arange(len(spelled) + 1) * size)
     ends_of_places = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    rows = rows[order].astype("<i4")
+    counts = smallest(counts)
+    titles = smallest(_joined(found.titles)[order])
+    headings = smallest(_joined(found.headings)[order])
+    sequence_starts, sequences = _sequences(len(chunks), starts, rows, counts, titles, headings, places)
     return {
         "owners": np.stack([owners, first], axis=1).astype("<i8"),
         "chunks": chunks["chunk"].astype("<i8"),
@@ -164,12 +171,44 @@ def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]
         "letters": letters_in(text, np.concatenate([[0], ends[:-1]]).astype(np.int64)),
         "starts": starts.astype("<i8"),
         "place_starts": ends_of_places[starts].astype("<i8"),
-        "rows": rows[order].astype("<i4"),
-        "counts": smallest(counts),
-        "titles": smallest(_joined(found.titles)[order]),
-        "headings": smallest(_joined(found.headings)[order]),
+        "rows": rows,
+        "counts": counts,
+        "titles": titles,
+        "headings": headings,
         "places": smallest(places),
+        "sequence_starts": smallest(sequence_starts),
+        "sequences": sequences,
     }
+
+
+def _sequences(
+    chunks: int, starts: Array, rows: Array, counts: Array, titles: Array, headings: Array, places: Array
+) -> tuple[Array, Array]:
+    """Return where the terms of each row's title and text start, and the terms' numbers in order."""
+    lengths = np.zeros(2 * chunks + 1, np.int64)
+    np.add.at(lengths, 2 * rows.astype(np.int64), titles)
+    np.add.at(lengths, 2 * rows.astype(np.int64) + 1, counts.astype(np.int64) - titles - headings)
+    begins = np.cumsum(lengths) - lengths
+    terms = len(starts) - 1
+    # A place that damage has left empty holds a number that no term has.
+    found = np.full(int(lengths.sum()), terms, np.min_scalar_type(terms).newbyteorder("<"))
+    done = 0
+    for first in range(0, len(rows), MANY):
+        some = slice(first, first + MANY)
+        times = counts[some].astype(np.int64)
+        total = int(times.sum())
+        posting = np.repeat(np.arange(len(times)), times)
+        within = np.arange(total) - np.repeat(np.cumsum(times) - times, times)
+        in_title = within < titles[some][posting]
+        in_text = within >= titles[some].astype(np.int64)[posting] + headings[some][posting]
+        kept = in_title | in_text
+        place_of = places[done : done + total][kept].astype(np.int64)
+        field_of = 2 * rows[some].astype(np.int64)[posting[kept]] + in_text[kept]
+        number = np.searchsorted(starts, first + posting[kept], side="right") - 1
+        whole = place_of < lengths[field_of]
+        found[begins[field_of[whole]] + place_of[whole]] = number[whole]
+        done += total
+    return begins, found
 
 
 def _moved(places: Array, counts: Array, order: Array) -> Array:

@@ -4,6 +4,9 @@ A term has one list of postings for all owners: the rows that contain it, sorted
 all fields, in the title and in the headings, and its positions in each field. An owner's postings are a part of that
 list. FTS5 would count the chunks of all owners, and cannot tell a chunk's length without reading it.
 
+A chunk has the terms of its title and of its text in order, so that no passage is analyzed again to compare it with a
+question.
+
 The file is a stamp (see `derived`) and sections, each an array of the smallest suitable type. All of it is verified
 when it is opened: a flipped bit would give a wrong answer.
 """
@@ -28,7 +31,9 @@ from rifflux.store.sqlite.query import WORDS, places_of
 from rifflux.text.analyzer import NearSpelling
 from rifflux.types import Ids
 
-FORMAT = 2
+FORMAT = 3
+#: The maximum number of terms whose numbers are remembered.
+MOST_NUMBERS = 1 << 16
 
 Array = NDArray[Any]
 
@@ -39,7 +44,8 @@ class WordsFile:
 
     Posting `p` is of row `rows[p]`, which contains the term at `counts[p]` positions, first those in the title, then
     those in the headings. The positions of term `t` start at `places[place_starts[t]]`, posting by posting.
-    `letters[t]` is the set of letters of a term (see `letters_in`).
+    `letters[t]` is the set of letters of a term (see `letters_in`). The terms of row `r`, in order, start at
+    `sequences[sequence_starts[2 * r]]` for its title, and one place further in `sequence_starts` for its text.
     """
 
     stamp: StateStamp
@@ -60,6 +66,10 @@ class WordsFile:
     titles: Array
     headings: Array
     places: Array
+    sequence_starts: Array
+    sequences: Array
+    #: The numbers of terms that were looked up.
+    _numbers: dict[str, int | None] = field(default_factory=dict, init=False)
     #: The terms with a given prefix, by length.
     _begun: dict[str, dict[int, list[tuple[str, int]]]] = field(default_factory=dict, init=False)
 
@@ -101,13 +111,23 @@ class WordsFile:
             end = len(self)
         return slice(int(self.owners[place, 1]), int(end))
 
-    def number(self, term: str) -> int:
-        """Return the number of a term, or -1 if no chunk contains it."""
+    def number(self, term: str) -> int | None:
+        """Return the number of a term, or None if no chunk contains it."""
+        if term in self._numbers:
+            return self._numbers[term]
         wanted = encoded(term)
         place = self._place(wanted)
-        if place == len(self.ends) or self.spelling(place) != wanted:
-            return -1
-        return place
+        number = None
+        if place < len(self.ends) and self.spelling(place) == wanted:
+            number = place
+        if len(self._numbers) < MOST_NUMBERS:
+            self._numbers[term] = number
+        return number
+
+    def title_and_text(self, row: int) -> tuple[Array, Array]:
+        """Return the numbers of the terms of a row's title and of its text, in order."""
+        title, text, end = self.sequence_starts[2 * row : 2 * row + 3].tolist()
+        return self.sequences[title:text], self.sequences[text:end]
 
     def beginning(self, start: str) -> slice:
         """Return the numbers of all owners' terms with a prefix."""

@@ -197,18 +197,15 @@ class SqliteSemantic(Semantic):
             if found is None:
                 found = self.samples.put((owners, most, "read"), state, packed.sample(owners, ids))
         else:
-            found = self._sampled_from_tables(most)
+            rows = self.view.rows(SAMPLE_FIRST, {"most": most})
+            if len(rows) < most:
+                rows = self.view.rows(SAMPLE_OWN, {"most": most})
+            found = np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
+            if rows:
+                vectors = np.frombuffer(b"".join([vector for _, vector in rows]), np.float32).reshape(len(rows), -1)
+                values, scales = rounded(vectors)
+                found = np.array([id for id, _ in rows], np.int64), values * scales[:, None]
         return self.samples.put((owners, most), generation, found)
-
-    def _sampled_from_tables(self, most: int) -> tuple[Ids, Vectors]:
-        rows = self.view.rows(SAMPLE_FIRST, {"most": most})
-        if len(rows) < most:
-            rows = self.view.rows(SAMPLE_OWN, {"most": most})
-        if not rows:
-            return np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
-        ids, vectors = zip(*rows, strict=True)
-        values, scales = rounded(np.frombuffer(b"".join(vectors), np.float32).reshape(len(ids), -1))
-        return np.array(ids, np.int64), values * scales[:, None]
 
     def nearest(self, query: Query, vector: Vectors | None, limit: int, *, model: str | None = None) -> Ranking:
         if vector is None:
