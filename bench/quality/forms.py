@@ -34,11 +34,12 @@ Values = Mapping[str, Sequence[float]]
 
 
 def main() -> None:
-    """Print two tables of forms: by collection, and by part of the default."""
+    """Print two tables of forms: by collection, and by part of the default. The file grows with every collection."""
     given = _arguments()
     values: dict[tuple[str, str], Values] = {}
+    text = ""
     with tempfile.TemporaryDirectory() as temporary, Cache(given.keep or temporary) as cache:
-        for name in given.names:
+        for count, name in enumerate(given.names, 1):
             collection = read_beir(given.data / name)
             assert collection.corpus is not None
             maker = Maker(collection.corpus, cache.embedder)
@@ -47,13 +48,17 @@ def main() -> None:
                 if given.show:
                     print(f"    {questions.questions[0].text}", file=sys.stderr)
                 values[form, name] = dict(gains(cache.index(collection), questions, given.parts))
-    by_collection = markdown(("form", *given.names, "mean"), _rows(values, given.names, given.parts))
-    by_part = markdown(("form", "questions", "default − rrf", *given.parts), _by_part(values, given.parts))
-    text = "\n".join([*by_collection, "", *by_part])
+            text = _text(values, given.names[:count], given.parts)
+            if given.markdown:
+                made_by = f"Made by `python -m bench forms DATA --documents {given.documents}`."
+                given.markdown.write_text(f"# Questions of many forms\n\n{made_by}\n\n{text}\n", "utf-8")
     print(text)
-    if given.markdown:
-        made_by = f"Made by `python -m bench forms DATA --documents {given.documents}`."
-        given.markdown.write_text(f"# Questions of many forms\n\n{made_by}\n\n{text}\n", "utf-8")
+
+
+def _text(values: Mapping[tuple[str, str], Values], names: Sequence[str], parts: Sequence[str]) -> str:
+    by_collection = markdown(("form", *names, "mean"), _rows(values, names, parts))
+    by_part = markdown(("form", "questions", "default − rrf", *parts), _by_part(values, parts))
+    return "\n".join([*by_collection, "", *by_part])
 
 
 def _arguments() -> argparse.Namespace:
