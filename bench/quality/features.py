@@ -8,8 +8,7 @@ share of late interaction on top of the weights in use is chosen likewise.
 
 A choice must do well on every collection: it maximises the mean gain in nDCG@10 over the fused order, no collection
 counting more than .03, plus half of the worst loss. Many choices are nearly as good as the best, and which is the best
-is chance: the mean of the best twenty is taken. `identifier` is not fitted, for anchors have done its work where they
-apply; `lexical` and `freshness` are off.
+is chance: the mean of the best twenty is taken. `identifier`, whose work anchors do, `lexical` and `freshness` are off.
 """
 
 from __future__ import annotations

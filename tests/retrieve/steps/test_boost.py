@@ -91,6 +91,24 @@ def test_a_name_amid_words_that_nothing_answers_to_is_meant(handbook: Index) -> 
     assert handbook.search("my colleague mentioned Find the Path during the meeting on Tuesday")[0].key == "path"
 
 
+def test_a_code_in_a_text_counts_for_what_it_explains_of_the_question(handbook: Index) -> None:
+    handbook.add(
+        Document("release", "The browser GX-4471 came out. Its icons are blue, its window is round."),
+        Document("rivals", "Release notes compare browser engines, and launch platforms of game consoles."),
+    )
+    codes = {}
+    for question in ("GX-4471", "on which launch platforms do release notes compare GX-4471 with game consoles?"):
+        (hit,) = (each for each in handbook.search(question) if each.key == "release")
+        why = hit.because("anchors")
+        assert why is not None
+        (codes[question],) = (
+            value for name, value in why.detail.items() if not name.startswith(("title", "identifier"))
+        )
+    alone, amid = codes.values()
+    assert alone == pytest.approx(1.5)
+    assert 1 < amid < 1.25
+
+
 @pytest.mark.parametrize(
     "question",
     [

@@ -10,8 +10,8 @@ three shares:
                 the whole query explains all of it, and so does a name amid words that nothing else here matches
     separating  how well it separates candidates: what most of them share means little, unless it is the whole query
     sureness    how certain the match is: 1 for a document's own data (its date, its identifier), less for what may
-                mean something else (a date in a text, a name amid other words). The explained share counts squared
-                for an uncertain match, and by its fourth root for a certain one
+                mean something else (a date or a code in a text, a name amid other words). The explained share
+                counts squared for an uncertain match, and by its fourth root for a certain one
 
 Only the evidence differs from step to step.
 """
@@ -54,7 +54,7 @@ BY_TITLE = f"{IDENTIFIED}: title"
 #: The factors for candidates whose whole title is the query, and for anchors in a title or headings.
 WHOLE_TITLE = "whole title"
 IN_TITLE = "title: "
-#: The certainty that a name amid other words is meant.
+#: The certainty that a name amid other words, or an anchor in a text, is what was meant: a text may mention it.
 AMID = 0.9
 #: Evidence that explains this share of a query explains all of it: the rest is how people ask.
 ENOUGH = 2 / 3
@@ -248,13 +248,15 @@ class Anchors:
     def _by_anchor(self, evidence: Bearing) -> dict[str, Scores]:
         """Return the strengths for candidates that contain an anchor, by reason."""
         query = evidence.plan.query
+        wanted = {*chain(*query.clauses, *query.required)}
         strengths = {}
         for anchor in query.anchors:
             holders = evidence.plan.evidence.holding(anchor, evidence.ids)
             facts = evidence.plan.evidence.facts(holders)
             name = " ".join(anchor)
             # A leading space separates the anchors `rank` and `score` from the columns of these names.
-            strengths[f" {name}"] = evidence.strength(anchor, holders)
+            sureness = 1.0 if wanted <= {*anchor} else AMID
+            strengths[f" {name}"] = evidence.strength(anchor, holders, sureness)
             strengths[f"{IN_TITLE}{name}"] = evidence.strength(anchor, list(self._titled(query, anchor, facts)))
             bearing: list[int] = []
             for id, each in facts.items():

@@ -43,20 +43,20 @@ LOWERED = 0.3
 
 
 #: The weight of each component, as found by `bench/quality/features.py` on top of the default fusion, within .05: its
-#: choice varies that much with small changes of the candidates. `identifier` is not fitted: where anchors work, it has
-#: nothing left to contribute.
+#: choice varies that much with small changes of the candidates. `identifier` is off: anchors have counted a code in the
+#: fused score already.
 WEIGHTS = Weights(
     {
         "fused": 1.0,
         "semantic": 0.15,
-        "coverage": 0.6,
-        "phrase": 0.5,
+        "coverage": 0.7,
+        "phrase": 0.7,
         "title": 0.2,
-        "identifier": 0.3,
+        "identifier": 0.0,
         "named": 4.0,
         "moment": 1.0,
         "centroid": 0.15,
-        "expansion": 0.25,
+        "expansion": 0.3,
         "lexical": 0.0,
         "freshness": 0.0,
     }
