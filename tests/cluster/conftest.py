@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -47,6 +49,15 @@ def cluster() -> Iterator[str]:
 
 
 @pytest.fixture
+def cluster_folder(cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder for snapshots that the nodes may write to."""
+    with urllib.request.urlopen(f"http://{cluster}/_nodes/settings", timeout=60) as answer:
+        nodes = json.load(answer)["nodes"].values()
+    (folder,) = {path for node in nodes for path in node["settings"]["path"]["repo"]}
+    return Path(folder) / uuid.uuid4().hex
+
+
+@pytest.fixture
 def location(cluster: str) -> Iterator[Callable[[], str]]:
     """Return a function that returns the `HOST:PORT/NAME` of a new index, which is deleted after the test."""
     from opensearchpy import OpenSearch
@@ -60,4 +71,4 @@ def location(cluster: str) -> Iterator[Callable[[], str]]:
     yield new
     with OpenSearch([f"http://{cluster}"]) as client:
         for name in names:
-            client.indices.delete(index=name, params={"ignore_unavailable": "true"})
+            client.indices.delete(index=f"{name}*", params={"ignore_unavailable": "true", "expand_wildcards": "all"})

@@ -141,6 +141,17 @@ class ClusterIndex:
     @classmethod
     def open(cls, address: ClusterAddress, *, create: bool) -> ClusterIndex:
         """Connect to a cluster and find the index, or create it. Raises `UnusableIndex` and `InvalidArgument`."""
+        engine = cls.connect(address)
+        try:
+            engine._find(create=create)
+        except BaseException:
+            engine.close()
+            raise
+        return engine
+
+    @classmethod
+    def connect(cls, address: ClusterAddress) -> ClusterIndex:
+        """Return a client of a cluster, which connects with the first request."""
         try:
             opensearch = import_module("opensearchpy")
         except ImportError:
@@ -162,13 +173,7 @@ class ClusterIndex:
         # What is only read may be asked again: a node that hangs is left out for a while, and another one is asked.
         retries = max(len(address.hosts), 2) - 1
         reader = opensearch.OpenSearch(**options, max_retries=retries, retry_on_timeout=True, retry_on_status=())
-        engine = cls(address, client, reader, retries + 1)
-        try:
-            engine._find(create=create)
-        except BaseException:
-            engine.close()
-            raise
-        return engine
+        return cls(address, client, reader, retries + 1)
 
     def close(self) -> None:
         """Close the connections."""
@@ -182,11 +187,8 @@ class ClusterIndex:
         if not found:
             if not create:
                 raise NotFound(f"there is no index {self.address}: index something into it first")
-            nodes = self.call(self.client.cat.plugins, params={"format": "json", "h": "component", **quick})
-            if not any(each["component"] == "opensearch-knn" for each in nodes):
-                raise UnusableIndex(f"the cluster of {self.address} lacks the plugin opensearch-knn: install it there")
             try:
-                self.call(indices.create, index=self.address.name, body=index_body(shards=1, replicas=1))
+                self.create(shards=1, replicas=1)
             except Conflict:
                 self._find(create=False)
             return
@@ -202,6 +204,20 @@ class ClusterIndex:
             raise UnusableIndex(
                 f"{self.address} has the mapping of an earlier version: index it anew under another name"
             )
+
+    def exists(self) -> bool:
+        """Return True if there is an index, or an alias of one, with this name."""
+        parameters = {"request_timeout": OPEN_SECONDS}
+        return bool(self.call(self.client.indices.exists, index=self.address.name, params=parameters))
+
+    def create(self, shards: int, replicas: int) -> None:
+        """Create the index. Raises `Conflict` if it exists, and `UnusableIndex` if the cluster lacks a plugin."""
+        parameters = {"format": "json", "h": "component", "request_timeout": OPEN_SECONDS}
+        nodes = self.call(self.client.cat.plugins, params=parameters)
+        if not any(each["component"] == "opensearch-knn" for each in nodes):
+            raise UnusableIndex(f"the cluster of {self.address} lacks the plugin opensearch-knn: install it there")
+        body = index_body(shards=shards, replicas=replicas)
+        self.call(self.client.indices.create, index=self.address.name, body=body)
 
     def call(self, request: Callable[..., Any], *, missing: Any = None, **arguments: Any) -> Any:
         """Make a request; return `missing`, if it is given, for what is not there. Raises `RiffluxError`."""
@@ -286,7 +302,7 @@ class ClusterIndex:
         if status == 401:
             return UnusableIndex(f"{place} refused the user or the password: set {USER} and {PASSWORD}")
         if status == 403:
-            return self._forbidden(str(error.error))
+            return self.forbidden(str(error.error))
         if status == 404:
             return UnusableIndex(f"{place} is not there any more: index it anew")
         if status == 409 or "already_exists" in str(error.error):
@@ -298,7 +314,13 @@ class ClusterIndex:
             return InvalidArgument(f"OpenSearch refused the name {place.name!r}: give another one")
         return UnusableIndex(f"{place} refused a request ({status}, {error.error})")
 
-    def _forbidden(self, reason: str) -> RiffluxError:
+    def forbidden(self, reason: str) -> RiffluxError:
+        """Return the error of a request that was refused for a reason."""
+        if "FORBIDDEN/8" in reason:
+            return Busy(
+                f"{self.address} is being copied, and takes no writes meanwhile: try again then; if that was "
+                "interrupted, run 'rifflux cluster reindex' again"
+            )
         if "cluster_block" in reason:
             return DiskFull(f"{self.address} takes no writes while its disk is nearly full: make room on the cluster")
         return ReadOnlyIndex(f"the user may not do this in {self.address}: give that user the right, or take another")
@@ -592,8 +614,8 @@ class OwnedRows:
 
     def _failed(self, item: JSON) -> None:
         reason = item["error"].get("reason", "")
-        if item["status"] == 403 and "block" in reason:
-            raise DiskFull(f"{self.engine.address} takes no writes while its disk is nearly full: make room there")
+        if item["status"] == 403:
+            raise self.engine.forbidden(reason)
         if item["status"] in (409, 429, 503):
             raise Busy(f"{self.engine.address} is overloaded, or changed by others all the time: try again")
         raise UnusableIndex(f"{self.engine.address} refused a row ({item['error'].get('type')}: {reason})")

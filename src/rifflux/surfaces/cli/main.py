@@ -43,6 +43,7 @@ COMMANDS = (
     "doctor",
     "backup",
     "restore",
+    "cluster",
     "export",
     "models",
     "serve",
