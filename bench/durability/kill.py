@@ -239,7 +239,7 @@ def compare(world: World) -> None:
             assert disturbed.admin.check() == undisturbed.admin.check() == []
             # What was read of the vectors is of the moment when it was read.
             for each in (disturbed, undisturbed):
-                each.admin.store.registry.set(SETTING, "")
+                each.admin.store.records.set(SETTING, "")
                 read_all_vectors(each.admin.store, each.admin.view.profile, each.admin.view.embedder)
             for number in range(20):
                 query = " ".join(random.Random(number).sample(WORDS, 3))

@@ -23,6 +23,7 @@ import httpx2 as httpx
 
 from bench.service.load import serving
 from rifflux.service.accounts import ADMIN, USER, Accounts
+from rifflux.service.registry import Registry
 from rifflux.store import open_store
 
 CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
@@ -103,7 +104,7 @@ def _asked(db: Path, url: str, role: str, operation: str, examples: int) -> tupl
 def _put_back(db: Path, url: str, role: str) -> str:
     """Put things of each kind into the index, and tell schemathesis what they are called; return a new token."""
     with closing(open_store(db)) as store:
-        accounts = Accounts(store.registry)
+        accounts = Accounts(Registry(store))
         for each in accounts.list():
             if each.revoked_at is None:
                 accounts.revoke(each.id)

@@ -35,6 +35,7 @@ import rifflux
 from bench.service.load import LIMITS, percentile, serving
 from bench.service.members import documents, questions, texts
 from rifflux.service.accounts import Accounts
+from rifflux.service.registry import Registry
 from rifflux.session.writing import Writer
 from rifflux.store import open_store
 from rifflux.types import Scope
@@ -155,7 +156,7 @@ def build(db: Path, count: int, lines: Sequence[str]) -> dict[str, str]:
     with rifflux.open(db) as index:
         Writer(index.scoped(Scope(USERS[2]))._view).add(*documents(USERS[2], count, lines))
     with closing(open_store(db)) as store:
-        return {user: Accounts(store.registry).create(user)[1] for user in USERS}
+        return {user: Accounts(Registry(store)).create(user)[1] for user in USERS}
 
 
 def measure(db: Path, workers: int, tokens: dict[str, str], export: bytes, lines: Sequence[str]) -> Measured:

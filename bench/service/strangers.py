@@ -278,7 +278,7 @@ def built_in(folder: Path, *, visible: int, foreign: int, seed: int = 1) -> Buil
     _write_notes(folder / NOTES, words)
     with _still(), _opened(alone) as index:
         _fill_visible(index, words, visible, random.Random(seed))
-        _, token = Accounts(index.admin.store.registry).create(ANN)
+        _, token = Accounts(index.registry).create(ANN)
     shutil.copyfile(alone, crowded)
     with _still(), _opened(crowded) as index:
         _fill_foreign(index, words, foreign, random.Random(seed + 1))

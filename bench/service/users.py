@@ -41,6 +41,7 @@ from rifflux.conversations.writing import MessagePreparer
 from rifflux.index import Index, open_index
 from rifflux.ingest.chunking import chunk_id, identity_of
 from rifflux.service.accounts import Accounts
+from rifflux.service.registry import Registry
 from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.session.vectors import info_of
 from rifflux.store import DocumentChange, Placed, open_store
@@ -243,7 +244,7 @@ def report(name: str, milliseconds: Sequence[float], against: Sequence[float] = 
 def serve(path: Path, users: int, lines: Sequence[str], arguments: argparse.Namespace) -> None:
     """Print how long searches over HTTP take, of users by chance."""
     with closing(open_store(path)) as store:
-        tokens = [Accounts(store.registry).create(name_of(user))[1] for user in range(users)]
+        tokens = [Accounts(Registry(store)).create(name_of(user))[1] for user in range(users)]
     asked = [list(questions(template, lines, 200)) for template in range(TEMPLATES)]
     workers = ("--workers", str(arguments.workers), "--rate", "1000000")
     chance = random.Random(3)

@@ -48,9 +48,11 @@ from rifflux.index import Index, open_index
 from rifflux.models import load_embedder
 from rifflux.service.accounts import Accounts
 from rifflux.service.collections import Rights
+from rifflux.service.nouns import EVERYONE
+from rifflux.service.registry import Registry
 from rifflux.session.vectors import info_of
 from rifflux.session.writing import Writer
-from rifflux.store import EVERYONE, ModelInfo, open_store
+from rifflux.store import ModelInfo, open_store
 from rifflux.types import Scope
 
 P95_MS = 90.0
@@ -113,7 +115,7 @@ def fill(db: Path, arguments: argparse.Namespace, lines: Sequence[str]) -> None:
 
 def share(index: Index, count: int, lines: Sequence[str]) -> None:
     """Fill collections that everyone may read."""
-    view, rights = index.admin.searcher.view, Rights(index.admin.store.registry)
+    view, rights = index.admin.searcher.view, Rights(index.registry.sharing)
     meaning = Meaning(view.embedder)
     for number in range(COLLECTIONS):
         collection = rights.create(f"team{number}")
@@ -221,7 +223,7 @@ class Day:
 def begun(db: Path, arguments: argparse.Namespace, lines: Sequence[str], model: str) -> Iterator[Day]:
     """Yield the day of a new service, once its first requests were answered."""
     with closing(open_store(db)) as store:
-        tokens = [Accounts(store.registry).create(name_of(user))[1] for user in range(arguments.users)]
+        tokens = [Accounts(Registry(store)).create(name_of(user))[1] for user in range(arguments.users)]
     options = ("--workers", str(arguments.workers), "--rate", "1000000", "--model", model)
     with serving(cached(db), *options) as url, ExitStack() as stack:
         named = [{"Authorization": f"Bearer {token}"} for token in tokens]

@@ -40,6 +40,7 @@ import rifflux
 from bench.service.load import children, percentile, serving
 from bench.service.members import documents, questions, texts
 from rifflux.service.accounts import Accounts
+from rifflux.service.registry import Registry
 from rifflux.session.writing import Writer
 from rifflux.store import open_store
 
@@ -157,7 +158,7 @@ def build(db: Path, count: int) -> tuple[str, list[str]]:
         Writer(index.scoped(rifflux.Scope("ann"))._view).add(*documents("ann", count, lines), embed=False)
         index.admin.accelerate()
     with closing(open_store(db)) as store:
-        token = Accounts(store.registry).create("ann")[1]
+        token = Accounts(Registry(store)).create("ann")[1]
     return token, list(questions(lines, QUESTIONS))
 
 

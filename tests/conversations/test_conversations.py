@@ -313,7 +313,7 @@ def test_only_who_opened_the_index_changes_a_policy(index: rifflux.Index) -> Non
         index.policies.set("hybrid", True)
     with pytest.raises(InvalidArgument, match="on or off"):
         index.policies.set(HYBRID_SEARCH, "maybe")
-    index.admin.store.registry.set("policy hybrid_search", "what a later version wrote")
+    index.admin.store.records.set("policy hybrid_search", "what a later version wrote")
     assert scoped.policies.get(HYBRID_SEARCH) is False
 
 

@@ -45,7 +45,7 @@ with rifflux.open(sys.argv[1], model="hash:16") as index:
 HOLDER = """
 import signal, sys
 from rifflux.store import open_store
-with open_store(sys.argv[1]).registry.claim("read") as mine:
+with open_store(sys.argv[1]).records.lease("read") as mine:
     print(mine, flush=True)
     signal.pause()
 """
@@ -126,16 +126,16 @@ def test_a_claim_is_had_by_one_at_a_time_and_free_after_an_error(tmp_path: Path)
 
     def fail() -> None:
         with (
-            first.registry.claim("read") as mine,
-            second.registry.claim("read") as too,
-            second.registry.claim("embed") as other,
+            first.records.lease("read") as mine,
+            second.records.lease("read") as too,
+            second.records.lease("embed") as other,
         ):
             assert (mine, too, other) == (True, False, True)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         fail()
-    with second.registry.claim("read") as mine:
+    with second.records.lease("read") as mine:
         assert mine
 
 
@@ -143,7 +143,7 @@ def test_documents_are_added_and_embedded_while_another_process_embeds(tmp_path:
     db = tmp_path / "index.db"
     with rifflux.open(db, model="hash") as index, rifflux.open(db, model="hash") as other:
         index.add(Document("old", "An owl."), embed=False)
-        with other.admin.store.registry.claim("embed"):
+        with other.admin.store.records.lease("embed"):
             report = index.add(Document("a", "The heron stands in the river."))
         assert (report.embedded_chunks, report.waited_for) == (1, ())
         assert index.search("heron", mode="semantic")[0].key == "a"

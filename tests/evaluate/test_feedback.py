@@ -77,10 +77,10 @@ def test_nothing_is_recorded_of_what_is_unknown(index: rifflux.Index) -> None:
         index.judge("jobs", "nowhere")
     with pytest.raises(InvalidArgument, match="empty"):
         index.judge(" ", "queue")
-    assert index.admin.store.registry.events() == []
+    assert index.registry.events() == []
 
 
 def test_judging_leaves_the_vectors_in_memory_valid(index: rifflux.Index) -> None:
-    before = index.admin.store.registry.setting("generation")
+    before = index.admin.store.records.setting("generation")
     index.judge("jobs", "queue")
-    assert index.admin.store.registry.setting("generation") == before
+    assert index.admin.store.records.setting("generation") == before

@@ -57,8 +57,8 @@ class TestTune:
         apply(index, tuned)
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
             assert again.profile.fusion == tuned.fusion.choice != default
-        assert reset(index.admin.store.registry)
-        assert not reset(index.admin.store.registry)
+        assert reset(index.registry)
+        assert not reset(index.registry)
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
             assert again.profile.fusion == default
 
@@ -78,12 +78,12 @@ class TestTune:
         tuned = tune(poor, read_beir(judged))
         assert (tuned.features.significant, tuned.fusion.significant) == (True, False)
         apply(poor, tuned)
-        assert index.admin.store.registry.setting("fusion") is None
+        assert index.admin.store.records.setting("fusion") is None
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
             assert again.profile.tuning.features == pytest.approx(tuned.features.choice.shares(), abs=1e-6)
             trail = again.search("word3 topic4", rerank="features")[0].because("rerank:features")
             assert trail.detail.keys() <= {name for name, share in again.profile.tuning.features.items() if share}
-        assert reset(index.admin.store.registry)
+        assert reset(index.registry)
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
             assert again.profile.tuning.features == {}
 
@@ -151,13 +151,13 @@ class TestCommand:
         done = command(judged, "--dry-run")
         assert done.returncode == 0, done.stderr
         assert "nothing changed" in done.stdout
-        assert index.admin.store.registry.setting("fusion") is None
+        assert index.admin.store.records.setting("fusion") is None
 
     def test_a_setting_that_cannot_be_used_is_told_and_can_be_removed(
         self, command: Any, index: Index, judged: Path
     ) -> None:
-        index.admin.store.registry.set("fusion", '{"name": "none"}')
-        index.admin.store.registry.set("features", '{"none": 1}')
+        index.admin.store.records.set("fusion", '{"name": "none"}')
+        index.admin.store.records.set("features", '{"none": 1}')
         done = command(judged)
         assert (done.returncode, "rifflux tune --reset" in done.stderr) == (2, True)
         assert command("--reset").returncode == 0

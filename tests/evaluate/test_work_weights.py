@@ -74,16 +74,16 @@ def test_a_significant_gain_is_kept_until_it_is_reset(
     with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
         assert again.profile.tuning.components == pytest.approx(tuned.weights.choice.shares(), abs=1e-6)
         assert again.retrieve(question).reranked[0].key == "d3"
-    assert reset(index.admin.store.registry)
+    assert reset(index.registry)
     with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
         assert again.retrieve.intents == INTENTS
 
     # The command finds the same, and keeps nothing if it is not to.
-    index.admin.store.registry.set("components", json.dumps(POOR))
+    index.admin.store.records.set("components", json.dumps(POOR))
     report = json.loads(tuning("judged", "--run", "retrieve", "--dry-run", "--json").stdout)
     assert report["weights"] == pytest.approx(tuned.weights.choice.shares(), abs=1e-4)
     assert (report["significant"], report["changed"]) == (True, False)
-    assert index.admin.store.registry.setting("components") == json.dumps(POOR)
+    assert index.admin.store.records.setting("components") == json.dumps(POOR)
 
 
 def test_where_nothing_is_to_be_gained_nothing_changes(index: Index, collection: Collection, tuning: Any) -> None:
@@ -95,7 +95,7 @@ def test_where_nothing_is_to_be_gained_nothing_changes(index: Index, collection:
         f"  weights   {before} before, {before} tuned (+0.0000, p = 1.000): no gain",
         "nothing changed",
     ]
-    assert index.admin.store.registry.setting("components") is None
+    assert index.admin.store.records.setting("components") is None
 
 
 def test_another_run_is_refused(index: Index, tuning: Any) -> None:

@@ -22,7 +22,7 @@ HERON, CACHE = Document("heron", "The heron stands in the river."), Document("ca
 def index() -> Iterator[Index]:
     with rifflux.open(":memory:", model="hash:32") as index:
         for user in ("ann", "bob"):
-            Accounts(index.admin.store.registry).create(user)
+            Accounts(index.registry).create(user)
         yield index
 
 
@@ -272,7 +272,7 @@ class TestManaging:
         index.collections.set_group("birders", ["ann"])
         for name in ("birders", "everyone"):
             with pytest.raises(InvalidArgument):
-                Accounts(index.admin.store.registry).create(name)
+                Accounts(index.registry).create(name)
         for name in ("ann", "everyone"):
             with pytest.raises(InvalidArgument):
                 index.collections.set_group(name, [])

@@ -35,7 +35,7 @@ RECORDS = b'{"_id": "r1", "text": "the heron of one"}\n{"_id": "r2", "text": "th
 def index() -> Iterator[Index]:
     with rifflux.open(":memory:", model="hash:32") as index:
         for user in ("ann", "bob"):
-            Accounts(index.admin.store.registry).create(user)
+            Accounts(index.registry).create(user)
         yield index
 
 

@@ -93,7 +93,7 @@ def test_a_part_of_a_code_finds_its_family(index: Index) -> None:
 
 def test_the_words_of_properties_are_made_again(index: Index) -> None:
     assert not index.admin.check()
-    index.admin.store.registry.set("analysis", "0")
+    index.admin.store.records.set("analysis", "0")
     assert index.admin.repair().done
     for question in ("Zorblax", "quokkas", "guide 7"):
         assert index.search(question, mode="lexical")

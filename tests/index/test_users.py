@@ -50,13 +50,13 @@ def fill(index: Index, user: str, word: str, folder: Path) -> None:
         mine.conversations.put(Thread(Conversation("talk", word), (message,)), embed=True)
         mine.memories.add(f"likes the {word}")
         mine.memories.search(word)
-        Accounts(index.admin.store.registry).create(user, label=word)
+        Accounts(index.registry).create(user, label=word)
         mine.collections.create(word)
         index.collections.set_group("birders", [user])
-        Ledger(index.admin.store.registry).bill(user, "model", word, lambda: 7, here=False).settle()
-        Diary(index.admin.store.registry, seconds=0).note(user, word)
-        Repeats(index.admin.store.registry).begin(user, word, b"request")
-        jobs = Jobs(index.admin.store.registry, lambda error: (500, ""))
+        Ledger(index.registry).bill(user, "model", word, lambda: 7, here=False).settle()
+        Diary(index.registry, seconds=0).note(user, word)
+        Repeats(index.registry).begin(user, word, b"request")
+        jobs = Jobs(index.registry, lambda error: (500, ""))
         assert jobs.begin(user, "works", word)
         jobs.close()
 
@@ -85,6 +85,8 @@ def test_nothing_remains_in_any_table(index: Index) -> None:
         for table, column in owned(path).items():
             held = {value for (value,) in connection.execute(f"select {column} from {table}")}
             assert held & (numbers | {"ann"}), f"{table} holds nothing of ann's: the test proves nothing for it"
+        kinds = {kind for (kind,) in connection.execute("select kind from service_record where user = 'ann'")}
+        assert kinds == {"answer", "collection", "event", "job", "member", "question", "spending", "token"}
     erased = index.admin.delete_user("ann")
     assert erased.documents == {"conversation": 1, "document": 1, "markdown": 1, "memory": 1, "message": 1}
     assert (erased.files, erased.events, erased.tokens, erased.calls, erased.questions) == (1, 2, 1, 1, 1)

@@ -162,7 +162,7 @@ class Surfaces:
 @contextmanager
 def surfaces(made: World) -> Iterator[Surfaces]:
     """The surfaces of a world."""
-    register = made.index().admin.store.registry
+    register = made.index().registry
     tokens = {user: Accounts(register).create(user, "user")[1] for user in ("ann", "bob")}
     settings = ServiceSettings(open=True, rate=1e9, burst=10**9, timeout_s=600)
     apps = {name: create_app(Service(settings, made.index(name))) for name in (MAIN, WORKS)}

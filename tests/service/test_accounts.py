@@ -10,6 +10,7 @@ import pytest
 
 from rifflux.errors import Conflict, InvalidArgument, NotFound, OutOfScope, TokenExpired
 from rifflux.service.accounts import Accounts
+from rifflux.service.registry import Registry
 from rifflux.store import open_store
 from rifflux.types.nouns import iso_time
 
@@ -17,7 +18,7 @@ from rifflux.types.nouns import iso_time
 @pytest.fixture
 def accounts(tmp_path: Path) -> Iterator[Accounts]:
     store = open_store(tmp_path / "index.db")
-    yield Accounts(store.registry)
+    yield Accounts(Registry(store))
     store.close()
 
 

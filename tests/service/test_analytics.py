@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from rifflux.index import open_index
 from rifflux.service.analytics import Day, Diary, digest_of, online, sketch_of
-from rifflux.store import Event, QuestionDigest, Reaction, Store, open_store
+from rifflux.service.nouns import Event, QuestionDigest, Reaction
+from rifflux.service.registry import Registry
+from rifflux.store import Store, open_store
 from rifflux.types.nouns import iso_time
 from tests.support.server import serving
 
@@ -123,23 +125,23 @@ class TestDiary:
         store.close()
 
     def test_keeps_no_words(self, store: Store, tmp_path: Path) -> None:
-        diary = Diary(store.registry)
+        diary = Diary(Registry(store))
         diary.note("ann", "zyzzyva maintenance")
         assert [day.questions for day in diary.days()] == [1]
         store.close()
         assert not any(b"zyzzyva" in file.read_bytes() for file in tmp_path.iterdir())
 
     def test_feedback_of_one_user_is_not_for_anothers_question(self, store: Store) -> None:
-        diary = Diary(store.registry, now=lambda: NOON)
+        diary = Diary(Registry(store), now=lambda: NOON)
         diary.note("ann", "cache")
-        store.of("bob").registry.record(Event("click", "cache", "c", "a", created_at=iso_time(NOON + 1)))
+        Registry(store.of("bob")).record(Event("click", "cache", "c", "a", created_at=iso_time(NOON + 1)))
         assert diary.days() == [Day("2026-03-01", 1, unmatched=1)]
-        store.of("ann").registry.record(Event("click", "cache", "c", "a", created_at=iso_time(NOON + 1)))
+        Registry(store.of("ann")).record(Event("click", "cache", "c", "a", created_at=iso_time(NOON + 1)))
         assert diary.days() == [Day("2026-03-01", 1, clicked=1, unmatched=1)]
 
     def test_a_span_of_days_is_told_and_old_questions_are_forgotten(self, store: Store) -> None:
         clock = NOON
-        diary = Diary(store.registry, now=lambda: clock)
+        diary = Diary(Registry(store), now=lambda: clock)
         for day in range(3):
             clock = NOON + day * DAY
             diary.note("ann", "cache")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rifflux.service.jobs import CANCELLED, DONE, INTERRUPTED, RUNNING, JobOutcome, Jobs, Stopped
+from rifflux.service.registry import Registry
 from rifflux.store import Store, open_store
 from rifflux.types import Progress
 from tests.support.commands import PATIENCE
@@ -40,7 +41,7 @@ def stores(tmp_path: Path) -> Iterator[list[Store]]:
 @pytest.fixture
 def jobs(stores: list[Store], clock: Clock) -> Iterator[list[Jobs]]:
     """The jobs of each process."""
-    jobs = [Jobs(store.registry, lambda error: (500, "{}"), now=clock) for store in stores]
+    jobs = [Jobs(Registry(store), lambda error: (500, "{}"), now=clock) for store in stores]
     yield jobs
     for each in jobs:
         each.close()
@@ -66,13 +67,13 @@ def test_what_was_counted_in_a_transaction_is_kept_with_it(jobs: list[Jobs], sto
     here, other = jobs
     job = here.begin("ann", "works")
     assert job
-    catalog = stores[0].registry
+    catalog = Registry(stores[0])
     with stores[0].transaction():
         catalog.set("stored", "3")
         job.progress("store", 3, 9)
     found = other.get(job.record.id)
     assert found
-    assert (found.done, stores[1].registry.setting("stored")) == (3, "3")
+    assert (found.done, stores[1].records.setting("stored")) == (3, "3")
 
 
 @pytest.mark.parametrize("end", ["cancelled", "erased"])
@@ -85,7 +86,7 @@ def test_one_that_is_to_end_stores_nothing_more(jobs: list[Jobs], stores: list[S
         begun.set()
         go_on.wait()
         with stores[0].transaction():
-            stores[0].registry.set("stored", "more")
+            stores[0].records.set("stored", "more")
             progress("store", 2, 9)
         return JobOutcome(200, "{}")
 
@@ -94,13 +95,13 @@ def test_one_that_is_to_end_stores_nothing_more(jobs: list[Jobs], stores: list[S
     here.run(job, work)
     begun.wait()
     if end == "erased":
-        stores[1].registry.erase("ann")
+        Registry(stores[1]).erase("ann")
     else:
         other.stop("ann", job.record.id)
     go_on.set()
     with pytest.raises(Stopped):
         job.outcome.result()
-    assert stores[1].registry.setting("stored") is None
+    assert stores[1].records.setting("stored") is None
     found = other.get(job.record.id)
     if end == "erased":
         assert found is None
@@ -131,13 +132,13 @@ def test_one_that_does_not_stop_in_time_writes_nothing_after_closing(
         described.append(error)
         return 500, "{}"
 
-    here = Jobs(stores[0].registry, describe, now=clock)
+    here = Jobs(Registry(stores[0]), describe, now=clock)
     begun, go_on = threading.Event(), threading.Event()
 
     def work(progress: Progress) -> JobOutcome:
         begun.set()
         assert go_on.wait(PATIENCE)
-        stores[0].registry.set("stored", "late")
+        stores[0].records.set("stored", "late")
         return JobOutcome(200, "{}")
 
     job = here.begin("ann", "works")
@@ -150,10 +151,10 @@ def test_one_that_does_not_stop_in_time_writes_nothing_after_closing(
     assert job.outcome.exception(PATIENCE) is not None
     assert (described, caplog.text) == ([], "")
     clock.moment += 100.0
-    found = stores[1].registry.job(job.record.id)
+    found = Registry(stores[1]).job(job.record.id)
     assert found
     assert found.state == RUNNING
-    assert [each.state for each in Jobs(stores[1].registry, describe, now=clock).list("ann")] == [INTERRUPTED]
+    assert [each.state for each in Jobs(Registry(stores[1]), describe, now=clock).list("ann")] == [INTERRUPTED]
 
 
 @pytest.mark.parametrize("step", range(4))
@@ -161,7 +162,7 @@ def test_nothing_is_written_about_a_job_once_closing_returned(
     stores: list[Store], clock: Clock, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     monkeypatch.setattr("rifflux.service.jobs.GRACE_S", 0.05)
-    here = Jobs(stores[0].registry, lambda error: (500, "{}"), now=clock)
+    here = Jobs(Registry(stores[0]), lambda error: (500, "{}"), now=clock)
     begun, go_on = threading.Event(), threading.Event()
 
     def work(progress: Progress) -> JobOutcome:
@@ -177,9 +178,9 @@ def test_nothing_is_written_about_a_job_once_closing_returned(
     here.run(job, work)
     assert begun.wait(PATIENCE)
     here.close()
-    before = stores[1].registry.job(job.record.id)
+    before = Registry(stores[1]).job(job.record.id)
     go_on.set()
     with pytest.raises(Stopped):
         job.outcome.result(PATIENCE)
     here._write()
-    assert stores[1].registry.job(job.record.id) == before
+    assert Registry(stores[1]).job(job.record.id) == before

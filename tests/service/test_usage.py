@@ -12,14 +12,15 @@ import pytest
 
 from rifflux.errors import Busy, InvalidArgument
 from rifflux.models.guarded import BudgetExhausted
+from rifflux.service.registry import Registry
 from rifflux.service.usage import Ledger, read_prices, summed
-from rifflux.store import Registry, open_store
+from rifflux.store import open_store
 
 
 @pytest.fixture
 def register() -> Iterator[Registry]:
     store = open_store(":memory:")
-    yield store.registry
+    yield Registry(store)
     store.close()
 
 
@@ -78,7 +79,7 @@ def test_a_call_that_comes_to_nothing_costs_nothing(register: Registry) -> None:
 
 def test_processes_and_threads_share_one_budget(tmp_path: Path) -> None:
     stores = [open_store(tmp_path / "index.db") for _ in range(2)]
-    ledgers = [Ledger(store.registry, {"big": 1.0}, budget=1.0) for store in stores]
+    ledgers = [Ledger(Registry(store), {"big": 1.0}, budget=1.0) for store in stores]
     together, made = threading.Barrier(8), []
 
     def ask(ledger: Ledger) -> None:
@@ -152,7 +153,7 @@ def test_prices_are_read_or_refused() -> None:
 
 def test_a_call_that_ends_after_closing_writes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = open_store(tmp_path / "index.db")
-    ledger = Ledger(store.registry, {"big": 1.0}, budget=10.0)
+    ledger = Ledger(Registry(store), {"big": 1.0}, budget=10.0)
     reserved = ledger.bill("ann", "big", "search", lambda: 1_000_000, here=False)
     noted = ledger.bill("ann", "free", "search", lambda: 10, here=False)
     ledger.close()
@@ -162,4 +163,4 @@ def test_a_call_that_ends_after_closing_writes_nothing(tmp_path: Path, caplog: p
     assert caplog.text == ""
     with closing(open_store(tmp_path / "index.db")) as again:
         # What was held against the budget remains: it was spent, as far as anybody knows.
-        assert [(each.model, each.tokens) for each in again.registry.spent(None, 0.0, None)] == [("big", 1_000_000)]
+        assert [(each.model, each.tokens) for each in Registry(again).spent(None, 0.0, None)] == [("big", 1_000_000)]

@@ -178,7 +178,7 @@ def test_what_every_call_cost_is_recorded_whoever_calls(server: EmbeddingServer,
         mine = index.scoped(Scope("ann"))
         mine.add(Document("own", "The heron of Ann."))
         mine.search("heron", rerank="llm")
-        rows = {(row.user, row.feature): row for row in index.admin.store.registry.spent()}
+        rows = {(row.user, row.feature): row for row in index.registry.spent()}
     assert {key: row.calls for key, row in rows.items()} == {
         ("", "store"): 2,  # with the probe of the model
         ("ann", "store"): 1,
@@ -199,7 +199,7 @@ def test_storing_beyond_the_budget_keeps_the_text(server: EmbeddingServer, tmp_p
         assert "later" in report.degraded[0].text
         assert mine.search("heron").trace.effective_mode == "hybrid"
         assert [hit.key for hit in mine.search("egret", mode="lexical")] == ["b"]
-        assert sum(each.cost for each in index.admin.store.registry.spent("ann")) <= 20.0
+        assert sum(each.cost for each in index.registry.spent("ann")) <= 20.0
 
 
 def test_vectors_made_later_are_paid_by_whose_texts_they_are(server: EmbeddingServer, tmp_path: Path) -> None:
@@ -207,9 +207,9 @@ def test_vectors_made_later_are_paid_by_whose_texts_they_are(server: EmbeddingSe
         index.scoped(Scope("ann")).add(Document("own", "The heron of Ann."), embed=False)
         index.scoped(Scope("ben")).memories.add("Ben watches egrets by the river")
         index.add(Document("common", "A heron stands in the river."), embed=False)
-        before = {(row.user, row.feature): row.calls for row in index.admin.store.registry.spent()}
+        before = {(row.user, row.feature): row.calls for row in index.registry.spent()}
         assert index.admin.embed() == 2
-        after = {(row.user, row.feature): row.calls for row in index.admin.store.registry.spent()}
+        after = {(row.user, row.feature): row.calls for row in index.registry.spent()}
     assert {key: calls - before.get(key, 0) for key, calls in after.items() if calls > before.get(key, 0)} == {
         ("", "store"): 1,
         ("ann", "store"): 1,
@@ -224,7 +224,7 @@ def test_a_spent_budget_keeps_no_other_user_from_vectors(server: EmbeddingServer
         assert "budget" in report.degraded[0].text
         assert index.scoped(Scope("ann")).status().embedded_chunks == 0
         assert index.scoped(Scope("ben")).status().embedded_chunks == 1
-        assert sum(each.cost for each in index.admin.store.registry.spent("ann")) == 0.0
+        assert sum(each.cost for each in index.registry.spent("ann")) == 0.0
 
 
 def test_messages_from_before_the_switch_get_vectors_on_request(server: EmbeddingServer, tmp_path: Path) -> None:
@@ -246,5 +246,5 @@ def test_messages_from_before_the_switch_get_vectors_on_request(server: Embeddin
         made = index.admin.embed_messages()
         assert (made.embedded, made.waiting) == (1, 0)
         assert index.scoped(Scope("ben")).conversations.search("heron").trace.effective_mode == "hybrid"
-        spent = {row.user for row in index.admin.store.registry.spent() if row.feature == "store"}
+        spent = {row.user for row in index.registry.spent() if row.feature == "store"}
     assert {"ann", "ben"} <= spent

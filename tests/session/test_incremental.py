@@ -37,10 +37,10 @@ def test_a_folder_is_indexed_with_every_file(index: Index, folder: Path) -> None
 
 def test_a_second_run_touches_nothing(index: Index, folder: Path) -> None:
     index.add(folder)
-    generation = index.admin.store.registry.setting("generation")
+    generation = index.admin.store.records.setting("generation")
     report = index.add(folder)
     assert (report.indexed_files, report.skipped_files, report.chunks, report.embedded_chunks) == (0, 3, 0, 0)
-    assert index.admin.store.registry.setting("generation") == generation
+    assert index.admin.store.records.setting("generation") == generation
 
 
 def test_an_edit_in_one_section_leaves_the_chunks_of_the_others(tmp_path: Path, folder: Path) -> None:
@@ -76,9 +76,9 @@ def test_a_new_time_on_the_same_content_reads_but_does_not_index(index: Index, f
     index.add(folder)
     os.utime(folder / "cache.md", (1, 1))
     assert index.add(folder).indexed_files == 0
-    generation = index.admin.store.registry.setting("generation")
+    generation = index.admin.store.records.setting("generation")
     assert index.add(folder).skipped_files == 3
-    assert index.admin.store.registry.setting("generation") == generation, "the new time was not remembered"
+    assert index.admin.store.records.setting("generation") == generation, "the new time was not remembered"
 
 
 def test_force_reads_everything_and_changes_no_id(index: Index, folder: Path) -> None:
@@ -262,10 +262,10 @@ class TestUnchangedDocuments:
 
     def test_what_is_given_again_unchanged_is_left_alone(self, index: Index) -> None:
         assert index.add(self.NOTE).indexed_files == 1
-        generation = index.admin.store.registry.setting("generation")
+        generation = index.admin.store.records.setting("generation")
         report = index.add(self.NOTE)
         assert (report.indexed_files, report.skipped_files, report.chunks, report.embedded_chunks) == (0, 1, 0, 0)
-        assert index.admin.store.registry.setting("generation") == generation
+        assert index.admin.store.records.setting("generation") == generation
 
     def test_it_is_stored_again_where_that_is_asked_for(self, index: Index) -> None:
         index.add(self.NOTE)

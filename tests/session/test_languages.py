@@ -106,7 +106,7 @@ class TestAFolderWithItsLanguage:
         assert found(both, "Straße") == ["spaeter.md"]
 
     def test_it_holds_after_the_terms_were_made_again(self, both: Index) -> None:
-        both.admin.store.registry.set("analysis", "0")
+        both.admin.store.records.set("analysis", "0")
         both.admin.repair()
         assert found(both, "Haus") == ["umzug.md"]
         assert found(both, "caches") == ["war.md"]

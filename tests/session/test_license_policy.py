@@ -84,7 +84,7 @@ class TestDecisions:
         assert not configured.hit(replace(HIT, license="other-oa")).withheld
 
     def test_rules_that_cannot_be_read_open_nothing(self, index: Index) -> None:
-        index.admin.store.registry.set("policy licenses", "what a later version wrote")
-        index.admin.store.registry.set("policy facts", "what a later version wrote")
+        index.admin.store.records.set("policy licenses", "what a later version wrote")
+        index.admin.store.records.set("policy facts", "what a later version wrote")
         shown = index.admin.view.visible.hit(replace(HIT, license="CC0-1.0"))
         assert (shown.withheld, shown.metadata) == (True, {})

@@ -85,7 +85,7 @@ def test_files_that_only_moved_within_their_folder_are_not_lost(index: Index, va
 
 def test_a_folder_on_another_device_keeps_what_is_gone(index: Index, vault: Path) -> None:
     index.add(vault)
-    registry = index.admin.store.registry
+    registry = index.registry
     registry.set("devices", json.dumps({str(vault): vault.stat().st_dev + 1}))
     assert index.sync().failed == ()  # as long as nothing is gone, a new number means nothing
     registry.set("devices", json.dumps({str(vault): vault.stat().st_dev + 1}))

@@ -101,7 +101,7 @@ def test_it_is_asked_once_a_session(path: Path, server: EmbeddingServer) -> None
 
 def test_an_index_without_a_probe_gets_one(path: Path, server: EmbeddingServer) -> None:
     with opened(path, server) as index:
-        index.admin.store.registry.set(PROBES, "{}", content=False)
+        index.admin.store.records.set(PROBES, "{}", content=False)
     with opened(path, server) as index:
         index.add(CRANE)
     server.mode = "another model"
@@ -133,4 +133,4 @@ def test_a_model_of_a_programs_own_is_compared_too(tmp_path: Path) -> None:
 def test_a_model_that_runs_here_is_not_asked(tmp_path: Path) -> None:
     with rifflux.open(tmp_path / "index.db", model="hash:64") as index:
         index.add(*TEXTS)
-        assert index.admin.store.registry.setting(PROBES) is None
+        assert index.admin.store.records.setting(PROBES) is None

@@ -120,7 +120,7 @@ def test_a_reading_that_lacks_the_scale_of_the_model_is_made_again(tmp_path: Pat
         store = index.admin.store
         whole = stored_reading(store)
         assert whole
-        store.registry.set(SETTING, json.dumps(asdict(replace(whole, model=None))))
+        store.records.set(SETTING, json.dumps(asdict(replace(whole, model=None))))
         index.add(Document("one more", "An egret."), embed=True)
         again = stored_reading(store)
         assert again

@@ -14,7 +14,7 @@ from typing import Any
 
 from rifflux.errors import Cure, InvalidArgument, NotFound
 from rifflux.index import Index
-from rifflux.store import JUDGEMENT
+from rifflux.service.nouns import JUDGEMENT
 from rifflux.types import Filter, Hit
 
 #: The maximum number of unknown ids that a message lists.
@@ -204,7 +204,7 @@ def read_feedback(index: Index) -> Collection:
     document, are dropped. Raises `InvalidArgument` if nothing remains.
     """
     grades: dict[str, dict[str, int]] = {}
-    for event in index.admin.store.registry.events(JUDGEMENT):
+    for event in index.registry.events(JUDGEMENT):
         graded = grades.setdefault(" ".join(event.query.split()), {})
         graded[_qualified(event.namespace, event.key)] = event.grade or 0
     for graded in grades.values():

@@ -23,7 +23,7 @@ from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.fuse.fusions import dump_fusion
 from rifflux.retrieve.pipeline import fetch, gather
 from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, FeatureInput, dump_weights, feature_input
-from rifflux.store import Registry
+from rifflux.service.registry import Registry
 from rifflux.types import Ids, Progress, Ranking, Scores
 
 T = TypeVar("T")
@@ -115,9 +115,9 @@ def tune(
 def apply(index: Index, tuned: Tuned) -> None:
     """Store the significant results in the index, for all its users."""
     if tuned.fusion.significant:
-        index.admin.store.registry.set("fusion", dump_fusion(tuned.fusion.choice))
+        index.admin.store.records.set("fusion", dump_fusion(tuned.fusion.choice))
     if tuned.features.significant:
-        index.admin.store.registry.set("features", dump_weights(tuned.features.choice))
+        index.admin.store.records.set("features", dump_weights(tuned.features.choice))
 
 
 def reset(registry: Registry) -> bool:
@@ -125,9 +125,10 @@ def reset(registry: Registry) -> bool:
 
     Takes only the registry, since an index with tuning unknown to this version cannot be opened.
     """
-    tuned = [name for name in ("fusion", "features", "components") if registry.setting(name)]
+    records = registry.store.records
+    tuned = [name for name in ("fusion", "features", "components") if records.setting(name)]
     for name in tuned:
-        registry.set(name, "")
+        records.set(name, "")
     return bool(tuned)
 
 

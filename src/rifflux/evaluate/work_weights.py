@@ -54,7 +54,7 @@ def tune_works(
 def apply_weights(index: Index, tuned: TunedWorks) -> None:
     """Store the weights in the index for all its users, if they are significantly better."""
     if tuned.weights.significant:
-        index.admin.store.registry.set("components", dump_weights(tuned.weights.choice))
+        index.admin.store.records.set("components", dump_weights(tuned.weights.choice))
 
 
 @dataclass(frozen=True, slots=True)

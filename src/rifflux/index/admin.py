@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rifflux.errors import Cure, InvalidArgument, OutOfScope
 from rifflux.service.collections import user_of
+from rifflux.service.registry import Registry
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.policies import Policies
 from rifflux.session.searching import Searcher
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rifflux.conversations import VectorsMade
     from rifflux.index.extract import Extracted, Issued
     from rifflux.models import Embedder
-    from rifflux.store import Erased, LogEntry
+    from rifflux.service.nouns import Erased, LogEntry
 
 
 class Admin:
@@ -62,18 +63,18 @@ class Admin:
         """Delete everything stored of a user and return the counts; see `Accounts.delete`. Raises `NotFound`."""
         from rifflux.service.accounts import Accounts
 
-        return Accounts(self.store.registry).delete(user)
+        return Accounts(Registry(self.store)).delete(user)
 
     def log(self, before: int | None = None, limit: int = 100) -> list[LogEntry]:
         """Return decisions on accounts, sharing and settings, the newest first, before the entry of an id."""
-        return self.store.registry.log(before, limit)
+        return Registry(self.store).log(before, limit)
 
     def declare_facets(self, *names: str) -> None:
         """Let queries name these metadata fields as `field:value`, in all views of a user; stored in the index."""
         for name in names:
             if not name.isidentifier():
                 raise InvalidArgument(f"{name!r} cannot be a facet: use letters, digits and underscores")
-        self.store.registry.set("facets", ",".join(names))
+        self.store.records.set("facets", ",".join(names))
         self.view.session.declare_facets(self.view.user, self.view.profile, names)
 
     @property
@@ -147,7 +148,7 @@ class Admin:
     def probe(self) -> None:
         """Read a little of every table, and of the state file if there is one. Raises `UnusableIndex`."""
         self.view.store.probe()
-        self.store.registry.token("")
+        Registry(self.store).token("")
 
     @property
     def store(self) -> Store:

@@ -9,8 +9,8 @@ from pathlib import Path
 from rifflux.errors import NotFound
 from rifflux.requests import CollectionRequest, takes
 from rifflux.service.collections import VisibleCollection
+from rifflux.service.nouns import Grant
 from rifflux.session.session import IndexView
-from rifflux.store import Grant
 from rifflux.types import visible_namespace
 
 

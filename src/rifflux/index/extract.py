@@ -10,6 +10,8 @@ from pathlib import Path
 
 from rifflux.errors import Cure, InvalidArgument, OutOfScope
 from rifflux.service.accounts import Accounts
+from rifflux.service.collections import readable_by_everyone
+from rifflux.service.registry import Registry
 from rifflux.session.policies import FACTS, HYBRID_SEARCH, LICENSES, key_of
 from rifflux.session.session import IndexView
 from rifflux.session.vectors import SETTING
@@ -87,7 +89,8 @@ def extract(
     spec, models = _portable(known.spec) if known and known.backend != "custom" else (None, {})
     left_out = files.extract(
         target,
-        [each.record for each in chosen],
+        [each.owner for each in chosen],
+        readable_by_everyone(each.record for each in chosen),
         settings=_SETTINGS,
         may_leave=lambda namespace, license: (
             not namespace.startswith(LICENSED) or visible.licensed(license).name == "TEXT"
@@ -98,7 +101,7 @@ def extract(
     try:
         with closing(open_store(target, create=False)) as store:
             counts = store.united(each.owner for each in chosen).counts()
-            accounts = Accounts(store.registry, view.session.now)
+            accounts = Accounts(Registry(store), view.session.now)
             if former:
                 _carry_over_tokens(store, former, target)
             issued = [replace(each, token=accounts.create(each.user, each.role)[1]) for each in tokens]
@@ -123,10 +126,10 @@ def _carry_over_tokens(store: Store, former: str | Path, target: Path) -> None:
     with temporary_folder(f"{target.name}.", target.parent) as folder:
         copy = shutil.copyfile(former, folder / "former.db")
         with closing(open_store(copy, create=False)) as other:
-            for token in other.registry.tokens():
-                found = other.registry.token(token.id)
+            for token in Registry(other).tokens():
+                found = Registry(other).token(token.id)
                 if found and token.revoked_at is None:
-                    store.registry.put_token(*found)
+                    Registry(store).put_token(*found)
 
 
 def _portable(spec: str) -> tuple[str, dict[str, str]]:

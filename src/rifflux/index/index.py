@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rifflux.errors import Cure, OutOfScope
 from rifflux.requests import QuestionRequest, StreamRequest, takes
+from rifflux.service.registry import Registry
 from rifflux.session.profile import Profile
 from rifflux.session.reading import Feedback, Reader
 from rifflux.session.removing import Remover
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from rifflux.models.guarded import ModelCallFailed
     from rifflux.service.usage import Ledger
     from rifflux.session.policies import Policies
-    from rifflux.store import Registry
     from rifflux.works.catalog import WorksCatalog
     from rifflux.works.retrieval.retriever import WorksRetriever
 
@@ -218,7 +218,7 @@ class Index:
     @property
     def registry(self) -> Registry:
         """Return the records of accounts, collections, feedback, jobs and decisions."""
-        return self._view.store.registry
+        return Registry(self._view.store)
 
     @property
     def ledger(self) -> Ledger:

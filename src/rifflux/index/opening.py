@@ -182,34 +182,34 @@ _ANALYSIS = ("language", "mathematics")
 
 def _settled(store: Store, profile: Profile, language: str, *, explicit: bool) -> Profile:
     """Return the profile with the analysis that the index was built with."""
-    if store.registry.setting("language") is None:
+    if store.records.setting("language") is None:
         if language:
             profile = replace(profile, language=language)
         if not store.read_only:
             for name in _ANALYSIS:
-                store.registry.set(name, getattr(profile, name))
-            store.registry.set(REVISION, str(REVISIONS[profile.mathematics]))
+                store.records.set(name, getattr(profile, name))
+            store.records.set(REVISION, str(REVISIONS[profile.mathematics]))
         return profile
-    known = {name: store.registry.setting(name) or getattr(profile, name) for name in _ANALYSIS}
+    known = {name: store.records.setting(name) or getattr(profile, name) for name in _ANALYSIS}
     for name, value in known.items():
         if explicit and getattr(profile, name) != value:
             raise InvalidArgument(
                 f"the index was built with {name}={value!r}, not {getattr(profile, name)!r}: open it with that, "
                 "or make a new one"
             )
-    if (fusion := store.registry.setting("fusion")) and not explicit:
+    if (fusion := store.records.setting("fusion")) and not explicit:
         from rifflux.retrieve.fuse.fusions import load_fusion
 
         profile = replace(profile, fusion=load_fusion(fusion))
-    if (weights := store.registry.setting("features")) and not explicit:
+    if (weights := store.records.setting("features")) and not explicit:
         from rifflux.retrieve.steps.rerank.features import load_weights
 
         profile = profile.tuned(features=load_weights(weights))
-    if (weights := store.registry.setting("components")) and not explicit:
+    if (weights := store.records.setting("components")) and not explicit:
         from rifflux.retrieve.steps.rerank.features import load_weights
         from rifflux.works.intent.intents import WEIGHTS
 
         profile = profile.tuned(components=load_weights(weights, WEIGHTS))
-    if facets := store.registry.setting("facets"):
+    if facets := store.records.setting("facets"):
         profile = replace(profile, facets=tuple(facets.split(",")))
     return replace(profile, language=known["language"], mathematics=known["mathematics"])

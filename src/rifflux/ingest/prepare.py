@@ -20,7 +20,7 @@ from rifflux.errors import RiffluxError, Unreadable
 from rifflux.ingest.chunking import Chunker, blocks_of, chunk_id, embedding_text, hash_of, identity_of
 from rifflux.ingest.read import READER_VERSION, read, read_lines, reader_for
 from rifflux.ingest.read.base import File
-from rifflux.ingest.read.jsonl import Records
+from rifflux.ingest.read.jsonl import JsonLines
 from rifflux.ingest.read.machine_made import machine_made
 from rifflux.ingest.read.unread import kind_of, reason_of
 from rifflux.ingest.walk.find import FoundFile
@@ -362,7 +362,7 @@ def _stretches(place: Place) -> Iterator[tuple[bytes, bool]]:
                 rest = file.readline(_BLOCK)
 
 
-def assembled(records: Records, job: ReadJob, outcome: JobResult) -> JobResult:
+def assembled(records: JsonLines, job: ReadJob, outcome: JobResult) -> JobResult:
     """Return the result to store for some lines; after the last, with the file's hash and all failures."""
     assert job.lines
     change = outcome.change

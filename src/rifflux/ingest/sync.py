@@ -30,7 +30,7 @@ from rifflux.ingest.prepare import (
 )
 from rifflux.ingest.read import SUFFIXES
 from rifflux.ingest.read.base import PAGES_WITHOUT_TEXT
-from rifflux.ingest.read.jsonl import Records
+from rifflux.ingest.read.jsonl import JsonLines
 from rifflux.ingest.walk.find import RULES, Finder, FoundFile, Links, Skipped, until_link
 from rifflux.ingest.walk.ignore import Ignores
 from rifflux.models.cores import available_cores
@@ -240,7 +240,7 @@ class Sync:
         known = self.store.catalog.files(str(target.root), below=below)
         finder = self.finder
         for setting in (_EXCLUSIONS, _REMOVED):
-            if recorded := self.store.registry.setting(setting):
+            if recorded := self.store.records.setting(setting):
                 patterns = json.loads(recorded).get(str(target.root), ())
                 finder = replace(finder, exclude=(*finder.exclude, *patterns))
         items = list(finder.within(target.root, target.within, noticed=target.noticed, links=tally.links))
@@ -303,7 +303,7 @@ class Sync:
         Returns the paths of files that no reader takes.
         """
         done = 0
-        records = Records("")
+        records = JsonLines("")
         unread: set[str] = set()
         waiting: list[FileChange] = []
         size = 0
@@ -313,7 +313,7 @@ class Sync:
         for job, outcome in self.reading(jobs, sum(job.found.size for job in read_jobs)):
             if job.lines:
                 if job.lines.first == 1:
-                    records = Records(job.name)
+                    records = JsonLines(job.name)
                 outcome = assembled(records, job, outcome)
             tally.failed += outcome.failures
             if outcome.left_out:
@@ -379,7 +379,7 @@ class Sync:
 
         Such a root fails with the cure if the loss is intended.
         """
-        devices: dict[str, int] = json.loads(self.store.registry.setting(_DEVICES) or "{}")
+        devices: dict[str, int] = json.loads(self.store.records.setting(_DEVICES) or "{}")
         for root, missing in tally.missing.items():
             device = root.stat().st_dev if root.is_dir() else 0
             if missing and self.prune is None and (loss := self._loss(root, missing, tally.added[root], devices)):
@@ -393,7 +393,7 @@ class Sync:
                 tally.deleted += len(missing)
             if device and devices.get(str(root)) != device and str(root) in folders(self.store):
                 devices[str(root)] = device
-                self.store.registry.set(_DEVICES, json.dumps(devices, ensure_ascii=False, sort_keys=True))
+                self.store.records.set(_DEVICES, json.dumps(devices, ensure_ascii=False, sort_keys=True))
 
     def _loss(self, root: Path, missing: Collection[str], added: int, devices: Mapping[str, int]) -> str:
         """Return why a folder seems to have lost files by accident, or an empty string."""
@@ -451,7 +451,7 @@ _SETTING = "folders"
 
 def folders(store: Store) -> list[str]:
     """Return the folders that were added as a whole."""
-    known = store.registry.setting(_SETTING)
+    known = store.records.setting(_SETTING)
     return json.loads(known) if known else []
 
 
@@ -481,8 +481,8 @@ class Languages:
     @classmethod
     def of(cls, store: Store) -> Languages:
         """Return the languages recorded in a store."""
-        known = store.registry.setting(_LANGUAGES)
-        return cls(json.loads(known) if known else {}, store.registry.policy("language") or "")
+        known = store.records.setting(_LANGUAGES)
+        return cls(json.loads(known) if known else {}, store.records.policy("language") or "")
 
     def at(self, path: Path) -> str:
         """Return the language to analyze a file in, or an empty string for the index's."""
@@ -502,7 +502,7 @@ def set_language(store: Store, path: Path, language: str) -> str | None:
         if former == language:
             return None
         by_path = {**languages.by_path, str(path): language}
-        store.registry.set(_LANGUAGES, json.dumps(by_path, ensure_ascii=False, sort_keys=True))
+        store.records.set(_LANGUAGES, json.dumps(by_path, ensure_ascii=False, sort_keys=True))
     return former
 
 
@@ -510,7 +510,7 @@ def _forget_languages(store: Store, removed_path: Path) -> None:
     by_path = Languages.of(store).by_path
     remaining = {path: language for path, language in by_path.items() if not _at(removed_path, Path(path))}
     if remaining != by_path:
-        store.registry.set(_LANGUAGES, json.dumps(remaining, ensure_ascii=False, sort_keys=True))
+        store.records.set(_LANGUAGES, json.dumps(remaining, ensure_ascii=False, sort_keys=True))
 
 
 # What is excluded from a folder: patterns as in .gitignore given by users, and those of removed files
@@ -533,7 +533,7 @@ def removed(store: Store) -> dict[str, list[str]]:
 
 
 def _patterns(store: Store, setting: str) -> dict[str, list[str]]:
-    known = store.registry.setting(setting)
+    known = store.records.setting(setting)
     return json.loads(known) if known else {}
 
 
@@ -550,7 +550,7 @@ def _set_patterns(store: Store, setting: str, root: str, patterns: Sequence[str]
     current = {**known, root: [*dict.fromkeys(patterns)]}
     current = {each: patterns for each, patterns in current.items() if patterns}
     if current != known:
-        store.registry.set(setting, json.dumps(current, ensure_ascii=False, sort_keys=True))
+        store.records.set(setting, json.dumps(current, ensure_ascii=False, sort_keys=True))
 
 
 def pattern_of(path: str) -> str:
@@ -643,7 +643,7 @@ def _at(path: Path, other: Path) -> bool:
 def _set_folders(store: Store, names: Iterable[str]) -> None:
     in_order = sorted(names)
     if in_order != folders(store):
-        store.registry.set(_SETTING, json.dumps(in_order, ensure_ascii=False))
+        store.records.set(_SETTING, json.dumps(in_order, ensure_ascii=False))
 
 
 # Turns: tasks that two processes should not do to one index at the same time
@@ -678,5 +678,5 @@ class Turns:
             self.waited_for.append(reason)
             _log.warning("%s: waiting for it to finish", reason)
 
-        with self.store.registry.claim(task, tell) as mine:
+        with self.store.records.lease(task, tell) as mine:
             yield mine

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from rifflux.errors import Conflict, Cure, InvalidArgument, NotFound, OutOfScope, TokenExpired
+from rifflux.service.nouns import EVERYONE, Erased, LogEntry, Token
+from rifflux.service.registry import Registry
 from rifflux.service.write_behind import Later
-from rifflux.store import EVERYONE, Erased, LogEntry, Registry, Token
 from rifflux.text.dates import parse_time, timestamp
 from rifflux.types.nouns import iso_time
 

@@ -28,8 +28,9 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
+from rifflux.service.nouns import QuestionDigest, Reaction
+from rifflux.service.registry import Registry
 from rifflux.service.write_behind import Batch, BatchOptions
-from rifflux.store import QuestionDigest, Reaction, Registry
 from rifflux.text.analyzer import analyzer
 
 SAME_S = 1_800.0

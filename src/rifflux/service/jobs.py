@@ -16,9 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rifflux.service.nouns import JobRecord as JobRecord
+from rifflux.service.registry import Registry
 from rifflux.service.write_behind import WriteGate
-from rifflux.store import JobRecord as JobRecord
-from rifflux.store import Registry
 from rifflux.types import Progress
 
 RUNNING = "running"

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rifflux.errors import Conflict, InvalidArgument
-from rifflux.store import RecordedAnswer, Registry
+from rifflux.service.nouns import RecordedAnswer
+from rifflux.service.registry import Registry
 
 #: Seconds for which an answer is kept, and its maximum size in bytes.
 RETENTION_S = 86_400.0

@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 
 from rifflux.errors import InvalidArgument, RiffluxError
 from rifflux.models.guarded import NO_BILL, Bill, BudgetExhausted
+from rifflux.service.nouns import Spending, SpendingSum
+from rifflux.service.registry import Registry
 from rifflux.service.write_behind import Batch, Later, WriteGate
-from rifflux.store import Registry, Spending, SpendingSum
 
 _MILLION = 1_000_000
 #: The keys by which spendings can be summed, in order.
@@ -101,7 +102,7 @@ class Ledger:
         """Return the cost of tokens of a model."""
         return self.prices.get(model, 0.0) * tokens / _MILLION
 
-    def _reserve(self, spending: Spending) -> int:
+    def _reserve(self, spending: Spending) -> str:
         since = month_start(spending.time)
         try:
             id = self._register.reserve(spending, self.budget, since)
@@ -118,7 +119,7 @@ class Ledger:
         else:
             self._write(lambda: self._register.spend([spending]))
 
-    def settle(self, id: int, spending: Spending | None) -> None:
+    def settle(self, id: str, spending: Spending | None) -> None:
         """Record the outcome of a reserved call; None for a failed one."""
         self._write(lambda: self._register.settle(id, spending))
 
@@ -182,7 +183,7 @@ class _Reserved:
 
     ledger: Ledger
     spending: Spending
-    id: int
+    id: str
     settled: bool = False
 
     def settle(self, tokens: int | None = None) -> None:

@@ -69,7 +69,7 @@ def synced(store: Store) -> Mapping[str, float]:
     """Return the time of the last complete check of each root, in seconds since 1970."""
     found: dict[str, float] = {}
     for owner in store.owners:
-        found |= json.loads(store.of(owner).registry.setting(_SYNCED) or "{}")
+        found |= json.loads(store.of(owner).records.setting(_SYNCED) or "{}")
     return found
 
 
@@ -77,7 +77,7 @@ def note_synced(store: Store, roots: Iterable[str], time: float) -> None:
     """Record the time at which roots were last synced completely."""
     if not store.read_only:
         known = {root: at for root, at in synced(store).items() if Path(root).exists()}
-        store.registry.set(_SYNCED, json.dumps(known | dict.fromkeys(roots, time), ensure_ascii=False), content=False)
+        store.records.set(_SYNCED, json.dumps(known | dict.fromkeys(roots, time), ensure_ascii=False), content=False)
 
 
 def look(store: Store, number: int) -> Freshness:
@@ -131,7 +131,7 @@ def note_unread(store: Store, root: str, left_out: Mapping[str, int], failed: Se
             continue
         current = {each: value for each, value in known.items() if Path(each).exists()}
         current[root] = noted
-        store.registry.set(setting, json.dumps(current, ensure_ascii=False), content=False)
+        store.records.set(setting, json.dumps(current, ensure_ascii=False), content=False)
 
 
 def unopened_files(stores: Iterable[Store]) -> list[Failure]:
@@ -162,7 +162,7 @@ def left_out_kinds(stores: Iterable[Store]) -> Mapping[str, int]:
 
 
 def _recorded(store: Store, setting: str) -> dict[str, Any]:
-    recorded: dict[str, Any] = json.loads(store.registry.setting(setting) or "{}")
+    recorded: dict[str, Any] = json.loads(store.records.setting(setting) or "{}")
     return recorded
 
 
@@ -186,15 +186,15 @@ def record_refresh(store: Store, *, succeeded: bool) -> None:
     if store.read_only:
         return
     with suppress(RiffluxError), store.transaction():
-        counts = json.loads(store.registry.setting(_REFRESHES) or "{}")
+        counts = json.loads(store.records.setting(_REFRESHES) or "{}")
         outcome = "succeeded" if succeeded else "failed"
         counts[outcome] = counts.get(outcome, 0) + 1
-        store.registry.set(_REFRESHES, json.dumps(counts), content=False)
+        store.records.set(_REFRESHES, json.dumps(counts), content=False)
 
 
 def refreshes_of(stores: Iterable[Store]) -> Refreshes:
     """Return the combined attempts of several collections."""
-    counts = [json.loads(store.registry.setting(_REFRESHES) or "{}") for store in stores]
+    counts = [json.loads(store.records.setting(_REFRESHES) or "{}") for store in stores]
     return Refreshes(
         sum(each.get("succeeded", 0) for each in counts),
         sum(each.get("failed", 0) for each in counts),

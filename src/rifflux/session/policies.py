@@ -13,7 +13,9 @@ from typing import Any
 
 from rifflux.errors import Cure, InvalidArgument, OutOfScope
 from rifflux.requests import LEXICAL
-from rifflux.store import LogEntry, Store
+from rifflux.service.nouns import LogEntry
+from rifflux.service.registry import Registry
+from rifflux.store import Store
 from rifflux.text.licenses import NO_LICENSE_OPENS, checked_rules, rules_in, spelled
 from rifflux.types.nouns import iso_time
 
@@ -112,11 +114,11 @@ class Policies:
     def get(self, name: str) -> Any:
         """Return the value of a policy. An unreadable stored value permits nothing."""
         policy = _known(name)
-        registry = self.store.registry
+        records = self.store.records
         if policy.own:
-            stored = registry.setting(key_of(name))
+            stored = records.setting(key_of(name))
         else:
-            stored = registry.policy(key_of(name))
+            stored = records.policy(key_of(name))
         try:
             if stored is None:
                 return policy.default
@@ -148,7 +150,7 @@ class Policies:
             entry = None
         else:
             entry = LogEntry(self.by, "setting.change", iso_time(time.time(), "auto"), name, detail=detail)
-        self.store.registry.set(key_of(name), stored, entry=entry)
+        Registry(self.store).set(key_of(name), stored, entry=entry)
 
     def all(self) -> dict[str, Any]:
         """Return every policy by its name."""

@@ -8,9 +8,11 @@ from pathlib import PurePath
 
 from rifflux.errors import InvalidArgument, NotFound, OutOfScope
 from rifflux.requests import FeedbackRequest, JudgeRequest, takes
+from rifflux.service.nouns import JUDGEMENT, Event
+from rifflux.service.registry import Registry
 from rifflux.session.arguments import checked_query, checked_text
 from rifflux.session.session import IndexView
-from rifflux.store import JUDGEMENT, Event, Store, chunk_at
+from rifflux.store import Store, chunk_at
 from rifflux.types import Document, Hit, of_owner, parted, visible_namespace
 from rifflux.types.nouns import iso_time
 
@@ -197,7 +199,7 @@ class Feedback:
             who,
             iso_time(self.view.session.now(), "auto"),
         )
-        self.view.store.registry.record(event)
+        Registry(self.view.store).record(event)
         return event
 
 

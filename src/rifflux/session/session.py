@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 from rifflux.errors import Cure, InvalidArgument, ModelMismatch, OutOfScope
 from rifflux.retrieve.query.expand import Synonyms
 from rifflux.retrieve.steps.calibrate import Calibration, calibration_of
-from rifflux.service.collections import Rights
+from rifflux.service.collections import Rights, Sharing
+from rifflux.service.registry import Registry
 from rifflux.session.freshness import Sampler
 from rifflux.session.profile import Profile
 from rifflux.store import REVISION, Store
@@ -127,9 +128,9 @@ class Session:
         """Return the ledger of the cost of model calls."""
         from rifflux.service.usage import Ledger
 
-        registry = self.store.registry
+        records = self.store.records
         budget = self.limits.budget or math.inf
-        return Ledger(registry, self.limits.prices, budget, read_only=registry.read_only, now=self.now)
+        return Ledger(Registry(self.store), self.limits.prices, budget, read_only=records.read_only, now=self.now)
 
     def close(self) -> None:
         """Write the pending ledger entries; nothing is recorded afterwards."""
@@ -210,7 +211,8 @@ class IndexView:
     @property
     def rights(self) -> Rights:
         """Return the caller's rights to see, change and share collections."""
-        return Rights(self.session.store.registry, self.user, self.administrator, self.session.now)
+        sharing = Sharing(self.session.store, self.session.store.records)
+        return Rights(sharing, self.user, self.administrator, self.session.now)
 
     def reading(self, collections: Sequence[str] = ()) -> IndexView:
         """Return a read-only view of all documents that the caller may read, or of some collections.
@@ -221,8 +223,8 @@ class IndexView:
         if self.is_part or (self.labels and not collections):
             return self
         found = self.rights.visible(collections)
-        labels = {each.owner: each.label for each in found}
-        mine = {each.owner for each in found if each.owned}
+        labels = {each.record.owner: each.label for each in found}
+        mine = {each.record.owner for each in found if each.owned}
         store = self.session.cache(("united", *labels), partial(self.session.store.united, tuple(labels)))
         return replace(self, store=store, labels=labels, mine=frozenset(mine))
 
@@ -349,7 +351,7 @@ class IndexView:
     def outdated(self) -> list[Notice]:
         """Return a notice if another revision of the analyzer created the stored terms."""
         revision = self.profile.analyzer.revision
-        if revision == 1 or int(self.store.registry.policy(REVISION) or 1) == revision:
+        if revision == 1 or int(self.store.records.policy(REVISION) or 1) == revision:
             return []
         text = "the index was made by another version of the analyzer"
         return [Notice("analyzer.outdated", text, Cure.REPAIR)]

@@ -229,7 +229,7 @@ def keep_probe(store: Store, embedder: GuardedEmbedder) -> None:
     probes = {name: vector for name, vector in _probes(store).items() if name in active}
     probes[embedder.fingerprint] = _vector(embedder, dimension)
     rounded = {name: [round(float(number), 5) for number in vector] for name, vector in probes.items()}
-    store.registry.set(PROBES, json.dumps(rounded), content=False)
+    store.records.set(PROBES, json.dumps(rounded), content=False)
 
 
 def _vector(embedder: GuardedEmbedder, dimension: int | None) -> Vectors:
@@ -239,7 +239,7 @@ def _vector(embedder: GuardedEmbedder, dimension: int | None) -> Vectors:
 def _probes(store: Store) -> dict[str, Vectors]:
     return {
         fingerprint: np.asarray(vector, np.float32)
-        for fingerprint, vector in json.loads(store.registry.policy(PROBES) or "{}").items()
+        for fingerprint, vector in json.loads(store.records.policy(PROBES) or "{}").items()
     }
 
 
@@ -267,7 +267,7 @@ def stored_reading(store: Store) -> VectorReading | None:
     """
     if len(store.owners) > 1:
         return _together([*filter(None, (stored_reading(store.of(each)) for each in store.owners))])
-    known = store.registry.setting(SETTING)
+    known = store.records.setting(SETTING)
     model = store.semantic.model()
     with suppress(ValueError, TypeError):
         content: dict[str, Any] = json.loads(known or "")
@@ -329,7 +329,7 @@ def read_vectors(store: Store, profile: Profile, embedder: Embedder) -> VectorRe
     if model is None and count >= FEWEST:
         model = measured_scale(embedder)
     found = VectorReading(embedder.fingerprint, count, _agreement(store, profile) if count >= ENOUGH else None, model)
-    store.registry.set(SETTING, json.dumps(asdict(found)))
+    store.records.set(SETTING, json.dumps(asdict(found)))
     return found
 
 

@@ -468,7 +468,7 @@ class Writer:
 
         self._use_model()
         confirm(self.view.session.store, self.view.session.confirmed, self.view.embedder, self._waits)
-        with turns(EMBED) if wait else self.view.store.registry.claim(EMBED) as mine:
+        with turns(EMBED) if wait else self.view.store.records.lease(EMBED) as mine:
             if mine:
                 count = 0
                 refused: BudgetExhausted | None = None

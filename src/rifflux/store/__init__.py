@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rifflux.store import catalog, lexical, local, mending, place, reader, registry, semantic, store
+from rifflux.store import catalog, lexical, local, mending, place, reader, records, semantic, store
 from rifflux.store.catalog import *  # noqa: F403
 from rifflux.store.lexical import *  # noqa: F403
 from rifflux.store.local import *  # noqa: F403
@@ -17,7 +17,7 @@ from rifflux.store.names import database_of, is_database
 from rifflux.store.place import *  # noqa: F403
 from rifflux.store.place import STORES, IndexPlace
 from rifflux.store.reader import *  # noqa: F403
-from rifflux.store.registry import *  # noqa: F403
+from rifflux.store.records import *  # noqa: F403
 from rifflux.store.semantic import *  # noqa: F403
 from rifflux.store.store import *  # noqa: F403
 from rifflux.store.store import Store
@@ -42,7 +42,7 @@ __all__ += local.__all__
 __all__ += mending.__all__
 __all__ += place.__all__
 __all__ += reader.__all__
-__all__ += registry.__all__
+__all__ += records.__all__
 __all__ += semantic.__all__
 __all__ += store.__all__
 

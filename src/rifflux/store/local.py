@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from rifflux.store.registry import CollectionRecord
+from rifflux.store.records import Record
 from rifflux.types import Notice, Progress
 
 __all__ = ["LocalFiles"]
@@ -39,17 +39,18 @@ class LocalFiles(Protocol):
     def extract(
         self,
         target: Path,
-        collections: Sequence[CollectionRecord],
+        owners: Sequence[str],
+        records: Sequence[Record],
         *,
         settings: Collection[str],
         may_leave: Callable[[str, str | None], bool],
         model: str | None,
         progress: Progress | None = None,
     ) -> int:
-        """Copy collections to a new file in which everyone may read them, without anything else.
+        """Copy the documents of some owners to a new file, with these records and nothing else.
 
-        It contains nothing of other owners, tokens, usage, questions, feedback, groups, the log, or files and their
-        paths: documents remain, without a file. Only the named settings are copied. Documents whose namespace and
+        It contains nothing of other owners, no other records, and no files and their paths: documents remain, without a
+        file. Only the named settings are copied. Documents whose namespace and
         license `may_leave` rejects are omitted, and their number is returned. `model` is the spec of the model in the
         copy, None for no vectors. Raises OutOfScope as `backup` does.
         """

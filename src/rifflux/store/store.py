@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
@@ -12,10 +13,10 @@ from rifflux.store.lexical import Lexical
 from rifflux.store.local import LocalFiles
 from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.reader import CandidateRequest, CandidateResponse, Reads, Totals
-from rifflux.store.registry import Registry
+from rifflux.store.records import Records
 from rifflux.store.semantic import Semantic
 
-__all__ = ["BESIDE", "PART", "Capability", "Store"]
+__all__ = ["BESIDE", "PART", "Capability", "ErasedContent", "Store"]
 
 #: Separates an owner from a part in the name of the part's view; no user name contains it.
 PART = "\x1f"
@@ -41,6 +42,16 @@ class Capability(StrEnum):
     SECURE_DELETE = "secure-delete"
 
 
+@dataclass(frozen=True, slots=True)
+class ErasedContent:
+    """The deleted content of owners: documents by kind, and the numbers of files, records and settings."""
+
+    documents: Mapping[str, int]
+    files: int = 0
+    records: int = 0
+    settings: int = 0
+
+
 class Store(Protocol):
     """One owner's view of an index: four roles, and functions for all of them.
 
@@ -58,8 +69,8 @@ class Store(Protocol):
     lexical: Lexical
     #: Chunks by their vectors, and the models.
     semantic: Semantic
-    #: Settings, events, claims, accounts and usage.
-    registry: Registry
+    #: Settings, and what else is kept beside documents.
+    records: Records
     #: The version of the stored schema.
     schema_version: int
     #: What the engine promises beyond its roles.
@@ -104,6 +115,14 @@ class Store(Protocol):
 
     def transaction(self) -> AbstractContextManager[object]:
         """Group the writes inside the block: all of them happen, or none. Nested ones join the outermost."""
+
+    def erase(self, owner: str, finish: Callable[[ErasedContent], bool], *, parts: bool = True) -> None:
+        """Delete the content, files, settings and records of an owner, and with `parts` of all their parts.
+
+        `finish` deletes what else concerns them in the same transaction, and returns True if anything was deleted.
+        Without `Capability.TRANSACTIONS`, an interrupted call can be repeated. Raises OutOfScope for a named owner's
+        view, and `ReadOnlyIndex` for an owner in an index that is only read.
+        """
 
     def memoized(self, deadline: float | None = None) -> AbstractContextManager[Reads | None]:
         """Cache settings, the model and counts for this thread within the block, until they change.

@@ -15,6 +15,7 @@ from rifflux.testing.generations import GenerationContract
 from rifflux.testing.lexical import LexicalContract
 from rifflux.testing.making import MODEL, WEIGHTS, change, words
 from rifflux.testing.owners import OwnerContract, everything
+from rifflux.testing.records import RecordsContract
 from rifflux.testing.registry import AccountsContract, LogContract, RegistryContract, SharingContract
 from rifflux.testing.semantic import SemanticContract
 from rifflux.testing.store import StoreContract
@@ -29,6 +30,7 @@ __all__ = [
     "LexicalContract",
     "LogContract",
     "OwnerContract",
+    "RecordsContract",
     "RegistryContract",
     "SemanticContract",
     "SharingContract",

@@ -20,11 +20,10 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument, ModelMismatch, OutOfScope
 from rifflux.store import (
+    ABSENT,
     BESIDE,
     DEFAULT,
     DESCRIBED,
-    EVERYONE,
-    JUDGEMENT,
     LEXICAL,
     PART,
     VARIANT,
@@ -35,38 +34,32 @@ from rifflux.store import (
     Catalog,
     ChunkFacts,
     CodePiece,
-    CollectionRecord,
     Credited,
+    Delete,
     DocumentChange,
     Edge,
-    Erased,
-    Event,
+    ErasedContent,
     FieldWeights,
     FileState,
     Generation,
     Generations,
-    Grant,
-    JobRecord,
     Lexical,
     Listed,
-    LogEntry,
     Mended,
     ModelInfo,
     Pending,
     Placed,
     Problem,
-    QuestionDigest,
-    Reaction,
-    RecordedAnswer,
-    Registry,
+    Put,
+    Record,
+    Records,
     Semantic,
-    Sharing,
-    Spending,
-    SpendingSum,
     State,
     Store,
-    Token,
+    Sum,
     Totals,
+    Where,
+    summed,
 )
 from rifflux.text.dates import parse_time, timestamp, whole_day_end
 from rifflux.text.people import credits_of
@@ -89,14 +82,8 @@ from rifflux.types import (
     of_owner,
     parted,
 )
-from rifflux.types.nouns import iso_time
 
 Place = tuple[str, str]
-
-#: Tokens of a user that ended and are remembered; seconds that a decision stays in the log.
-ENDED_TOKENS = 100
-LOGGED_SECONDS = 2 * 365 * 86_400.0
-_DAY = 86_400
 
 
 @dataclass(slots=True)
@@ -157,7 +144,7 @@ class _Owned:
     uses: dict[Place, tuple[int, float]] = field(default_factory=dict)
     vectors: dict[str, dict[int, tuple[int, Vectors]]] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
+    own_records: dict[Place, Record] = field(default_factory=dict)
     changes: int = 0
 
     def drop(self, place: Place) -> bool:
@@ -182,16 +169,8 @@ class _World:
 
     owners: dict[str, _Owned] = field(default_factory=dict)
     models: dict[str, tuple[ModelInfo, State]] = field(default_factory=dict)
-    tokens: dict[str, tuple[Token, bytes]] = field(default_factory=dict)
-    log: list[LogEntry] = field(default_factory=list)
-    spendings: dict[int, Spending] = field(default_factory=dict)
-    answers: dict[Place, RecordedAnswer] = field(default_factory=dict)
-    jobs: dict[str, JobRecord] = field(default_factory=dict)
-    questions: list[QuestionDigest] = field(default_factory=list)
-    collections: dict[str, CollectionRecord] = field(default_factory=dict)
-    grants: dict[str, dict[str, Grant]] = field(default_factory=dict)
-    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    claims: dict[str, threading.Lock] = field(default_factory=dict)
+    leases: dict[str, threading.Lock] = field(default_factory=dict)
+    lock: Any = field(default_factory=threading.RLock)
     samples: dict[object, tuple[Ids, Vectors]] = field(default_factory=dict)
     number: int = 0
 
@@ -199,30 +178,8 @@ class _World:
         self.number += 1
         return self.number
 
-    def write_log(self, entry: LogEntry | None) -> int:
-        """Append an entry, drop what is too old, and return its number; 0 for none."""
-        if entry is None:
-            return 0
-        number = self.next()
-        oldest = (timestamp(entry.done_at) or 0.0) - LOGGED_SECONDS
-        self.log = [each for each in self.log if (timestamp(each.done_at) or 0.0) >= oldest]
-        self.log.append(replace(entry, id=number))
-        return number
-
     def models_in(self, *states: State) -> list[ModelInfo]:
         return [model for model, state in self.models.values() if state in states]
-
-    def erase_owners(self, names: Iterable[str]) -> tuple[Counter[str], int, int, int]:
-        """Drop owners; returns how many documents there were by kind, files, events and settings."""
-        kinds: Counter[str] = Counter()
-        files = events = settings = 0
-        for name in names:
-            owned = self.owners.pop(name)
-            kinds.update(row.document.kind or "document" for row in owned.documents.values())
-            files += len(owned.files)
-            events += len(owned.events)
-            settings += len(owned.settings)
-        return kinds, files, events, settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +279,7 @@ class MemoryStore(Store):
         self.catalog = MemoryCatalog(view)
         self.lexical = MemoryLexical(view)
         self.semantic = MemorySemantic(view)
-        self.registry = MemoryRegistry(view)
+        self.records = MemoryRecords(view)
 
     def totals(self) -> Totals:
         counts = self.counts()
@@ -386,6 +343,19 @@ class MemoryStore(Store):
     def transaction(self) -> AbstractContextManager[object]:
         self.view.mine(content=False)
         return nullcontext()
+
+    def erase(self, owner: str, finish: Callable[[ErasedContent], bool], *, parts: bool = True) -> None:
+        world = self.view.whole()
+        kinds: Counter[str] = Counter()
+        files = records = settings = 0
+        for name in [*world.owners]:
+            if name == owner or (parts and name.startswith(owner + PART)):
+                owned = world.owners.pop(name)
+                kinds.update(row.document.kind or "document" for row in owned.documents.values())
+                files += len(owned.files)
+                records += len(owned.own_records)
+                settings += len(owned.settings)
+        finish(ErasedContent(kinds, files, records, settings))
 
     def memoized(self, deadline: float | None = None) -> AbstractContextManager[None]:
         del deadline
@@ -990,35 +960,73 @@ class MemoryGenerations(Generations):
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryRegistry(Registry):
-    """Settings and events of an owner; tokens, usage, questions and answers of the whole index."""
+class MemoryRecords(Records):
+    """The records and settings of an owner."""
 
     view: _View
     read_only = False
 
-    @property
-    def sharing(self) -> MemorySharing:
-        return MemorySharing(self.view.whole())
+    def get(self, kind: str, key: str, *, recent: bool = False) -> Record | None:
+        return next(
+            (owned.own_records[kind, key] for owned in self.view.owned if (kind, key) in owned.own_records), None
+        )
 
-    def setting(self, name: str) -> str | None:
-        return next((owned.settings[name] for owned in self.view.owned if name in owned.settings), None)
+    def write(self, *changes: Put | Delete) -> bool:
+        with self.view.world.lock:
+            records = self.view.mine(content=False).own_records
+            for each in changes:
+                if isinstance(each, Delete):
+                    records.pop((each.kind, each.key), None)
+                elif not self._put(records, each):
+                    return False
+        return True
 
-    def policy(self, name: str) -> str | None:
-        return self.view.world.owners.get("", _Owned()).settings.get(name)
+    def _put(self, records: dict[Place, Record], put: Put) -> bool:
+        place = (put.record.kind, put.record.key)
+        known = records.get(place)
+        if put.expects not in (None, known.version if known else ABSENT):
+            return False
+        number = self.view.world.next()
+        owner = self.view.owners[0]
+        records[place] = replace(
+            put.record, number=known.number if known else number, version=str(number), owner=owner
+        )  # fmt: skip
+        return True
 
-    def set(self, name: str, value: str, *, content: bool = True, entry: LogEntry | None = None) -> None:
-        self.view.mine(content=content).settings[name] = value
-        self.view.world.write_log(entry)
+    def _selected(self, where: Where) -> list[Record]:
+        owners = self.view.owned
+        if where.everybody:
+            owners = [*self.view.whole().owners.values()]
+        found = [each for owned in owners for each in owned.own_records.values() if _is_selected(each, where)]
+        return sorted(found, key=lambda each: each.number)
 
-    def record(self, event: Event) -> None:
-        self.view.mine(content=False).events.append(event)
+    def scan(self, where: Where, *, after: int = 0, most: int | None = None, newest: bool = False) -> Iterator[Record]:
+        found = self._selected(where)
+        if newest:
+            found = [each for each in found[::-1] if not after or each.number < after]
+        else:
+            found = [each for each in found if each.number > after]
+        return iter(found[:most])
 
-    def events(self, kind: str | None = None) -> list[Event]:
-        return [each for owned in self.view.owned for each in owned.events if kind in (None, each.kind)]
+    def sum(self, where: Where, by: Sequence[str], of: Sequence[str] = ()) -> Sequence[Sum]:
+        return summed(self._selected(where), by, of)
+
+    def reserve(self, record: Record, where: Where, limit: float) -> bool:
+        with self.view.world.lock:
+            if sum(each.amount for each in self._selected(where)) + record.amount > limit * (1 + 1e-9):
+                return False
+            return self.write(Put(record, ABSENT))
+
+    def drop(self, where: Where) -> int:
+        with self.view.world.lock:
+            found = self._selected(where)
+            for each in found:
+                del self.view.world.owners[each.owner].own_records[each.kind, each.key]
+        return len(found)
 
     @contextmanager
-    def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> Iterator[bool]:
-        lock = self.view.world.claims.setdefault(task, threading.Lock())
+    def lease(self, task: str, waiting: Callable[[str], None] | None = None) -> Iterator[bool]:
+        lock = self.view.world.leases.setdefault(task, threading.Lock())
         is_free = lock.acquire(blocking=False)
         if not is_free and waiting:
             waiting("another thread")
@@ -1029,254 +1037,22 @@ class MemoryRegistry(Registry):
             if is_free:
                 lock.release()
 
-    def put_token(self, token: Token, digest: bytes, entry: LogEntry | None = None, *, most: int | None = None) -> bool:
-        world = self.view.whole()
-        now = timestamp(token.created_at) or 0.0
-        own = [each for each, _ in world.tokens.values() if each.user == token.user]
-        ended = [each for each in own if not each.is_valid(now)]
-        if most is not None and len(own) - len(ended) >= most:
-            return False
-        ended.sort(key=lambda each: timestamp(each.created_at) or 0.0)
-        for each in ended[:-ENDED_TOKENS]:
-            del world.tokens[each.id]
-        world.tokens[token.id] = (token, digest)
-        world.write_log(entry)
-        return True
+    def setting(self, name: str) -> str | None:
+        return next((owned.settings[name] for owned in self.view.owned if name in owned.settings), None)
 
-    def token(self, id: str) -> tuple[Token, bytes] | None:
-        return self.view.whole().tokens.get(id)
+    def policy(self, name: str) -> str | None:
+        return self.view.world.owners.get("", _Owned()).settings.get(name)
 
-    def tokens(self, user: str | None = None) -> list[Token]:
-        found = [token for token, _ in self.view.whole().tokens.values() if user in (None, token.user)]
-        return sorted(found, key=lambda token: timestamp(token.created_at) or 0.0)
-
-    def mark_used(self, id: str, time: float) -> None:
-        world = self.view.whole()
-        token, digest = world.tokens[id]
-        world.tokens[id] = (replace(token, used_at=iso_time(time, "auto")), digest)
-
-    def revoke(self, id: str, time: float, entry: LogEntry | None = None) -> bool:
-        world = self.view.whole()
-        if id not in world.tokens or world.tokens[id][0].revoked_at:
-            return False
-        token, digest = world.tokens[id]
-        world.tokens[id] = (replace(token, revoked_at=iso_time(time, "auto")), digest)
-        world.write_log(entry)
-        return True
-
-    def erase(self, user: str, entry: LogEntry | None = None) -> Erased:
-        world = self.view.whole()
-        names = [name for name in world.owners if name == user or name.startswith(user + PART)]
-        kinds, files, events, settings = world.erase_owners(names)
-        for owned in world.owners.values():
-            events += sum(each.user == user for each in owned.events)
-            owned.events = [each for each in owned.events if each.user != user]
-        erased = Erased(
-            kinds,
-            files,
-            events,
-            settings,
-            tokens=_drop(world.tokens, [id for id, (token, _) in world.tokens.items() if token.user == user]),
-            calls=_drop(world.spendings, [id for id, each in world.spendings.items() if each.user == user]),
-            questions=sum(each.user == user for each in world.questions),
-            collections=_drop(
-                world.collections, [name for name, each in world.collections.items() if each.user == user]
-            ),
-            log=sum(user in (each.user, each.owner, each.who) for each in world.log),
-        )
-        world.questions = [each for each in world.questions if each.user != user]
-        _drop(world.answers, [key for key in world.answers if key[0] == user])
-        _drop(world.jobs, [id for id, each in world.jobs.items() if each.user == user])
-        for grants in world.grants.values():
-            grants.pop(user, None)
-        for name, members in world.groups.items():
-            world.groups[name] = tuple(each for each in members if each != user)
-        if erased:
-            alias = f"deleted user {world.write_log(entry)}"
-            world.log = [each.renamed(user, alias) for each in world.log]
-        return erased
-
-    def log(self, before: int | None = None, limit: int = 100) -> list[LogEntry]:
-        found = [each for each in self.view.whole().log if before is None or each.id < before]
-        return found[::-1][:limit]
-
-    def spend(self, spendings: Sequence[Spending]) -> None:
-        world = self.view.whole()
-        world.spendings.update((world.next(), each) for each in spendings)
-
-    def reserve(self, spending: Spending, budget: float, since: float) -> int | None:
-        world = self.view.whole()
-        if sum(each.cost for each in self.spent(spending.user, since)) + spending.cost > budget:
-            return None
-        number = world.next()
-        world.spendings[number] = spending
-        return number
-
-    def settle(self, id: int, spending: Spending | None) -> None:
-        world = self.view.whole()
-        if spending is None:
-            world.spendings.pop(id, None)
-        else:
-            world.spendings[id] = spending
-
-    def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
-        sums: dict[tuple[str, str, str, str], tuple[int, int, float]] = {}
-        for each in self.view.whole().spendings.values():
-            if user in (None, each.user) and since <= each.time < (inf if until is None else until):
-                key = (iso_time(each.time // _DAY * _DAY, "auto")[:10], each.user, each.feature, each.model)
-                calls, tokens, cost = sums.get(key, (0, 0, 0.0))
-                sums[key] = (calls + 1, tokens + each.tokens, cost + each.cost)
-        return [SpendingSum(*key, *total) for key, total in sorted(sums.items())]
-
-    def begin_answer(self, answer: RecordedAnswer, forget_before: float) -> RecordedAnswer | None:
-        world = self.view.whole()
-        _drop(world.answers, [key for key, each in world.answers.items() if each.time < forget_before])
-        key = (answer.user, answer.key)
-        known = world.answers.get(key)
-        if known is None:
-            world.answers[key] = answer
-        return known
-
-    def end_answer(self, user: str, key: str, status: int, body: bytes) -> None:
-        world = self.view.whole()
-        if status:
-            world.answers[user, key] = replace(world.answers[user, key], status=status, body=body)
-        else:
-            world.answers.pop((user, key), None)
-
-    def begin_job(self, job: JobRecord, most: int, seen_after: float, forget_before: float) -> bool:
-        world = self.view.whole()
-        _drop(world.jobs, [id for id, each in world.jobs.items() if each.seen_at < forget_before])
-        running = [each for each in world.jobs.values() if each.user == job.user and each.state == "running"]
-        if sum(each.seen_at > seen_after for each in running) >= most:
-            return False
-        world.jobs[job.id] = job
-        return True
-
-    def put_jobs(self, jobs: Sequence[JobRecord]) -> Sequence[str]:
-        world = self.view.whole()
-        stopping = []
-        for each in jobs:
-            known = world.jobs.get(each.id)
-            if known:
-                world.jobs[each.id] = replace(each, stop=known.stop)
-            if known is None or known.stop:
-                stopping.append(each.id)
-        return stopping
-
-    def stop_jobs(self, user: str, id: str | None = None) -> None:
-        world = self.view.whole()
-        for each in [*world.jobs.values()]:
-            if each.user == user and id in (None, each.id) and each.state == "running":
-                world.jobs[each.id] = replace(each, stop=True)
-
-    def job(self, id: str) -> JobRecord | None:
-        return self.view.whole().jobs.get(id)
-
-    def jobs(self, user: str | None = None) -> list[JobRecord]:
-        found = [each for each in self.view.whole().jobs.values() if user in (None, each.user)]
-        return sorted(found, key=lambda each: each.created_at, reverse=True)
-
-    def ask(self, questions: Sequence[QuestionDigest], forget_before: float) -> None:
-        world = self.view.whole()
-        world.questions = [each for each in (*world.questions, *questions) if each.time >= forget_before]
-
-    def questions(self, since: float = 0.0, until: float | None = None) -> list[QuestionDigest]:
-        end = inf if until is None else until
-        found = [each for each in self.view.whole().questions if since <= each.time < end]
-        return sorted(found, key=lambda each: each.time)
-
-    def reactions(self, since: float = 0.0, until: float | None = None) -> list[Reaction]:
-        found = []
-        for owned in self.view.whole().owners.values():
-            for each in owned.events:
-                time = timestamp(each.created_at) or 0.0
-                if each.kind != JUDGEMENT and since <= time < (inf if until is None else until):
-                    found.append(Reaction(each.user, each.kind, each.query, time))
-        return sorted(found, key=lambda each: each.time)
+    def set(self, name: str, value: str, *changes: Put | Delete, content: bool = True) -> None:
+        self.view.mine(content=content).settings[name] = value
+        self.write(*changes)
 
 
-def _drop(table: dict[Any, Any], keys: Sequence[Any]) -> int:
-    """Drop some keys of a table, and return how many."""
-    for key in keys:
-        del table[key]
-    return len(keys)
-
-
-@dataclass(frozen=True, slots=True)
-class MemorySharing(Sharing):
-    """Collections, their readers, and groups of users."""
-
-    world: _World
-
-    def of(self, user: str) -> list[CollectionRecord]:
-        return [each for each in self.all() if each.user == user]
-
-    def all(self) -> list[CollectionRecord]:
-        return sorted(self.world.collections.values(), key=lambda each: (each.user, each.name))
-
-    def shared_with(self, user: str) -> list[tuple[CollectionRecord, bool]]:
-        groups = {name for name, members in self.world.groups.items() if user in members}
-        found = []
-        for record in self.all():
-            grants = self.world.grants.get(record.owner, {})
-            given = [grant for who, grant in grants.items() if who in {user, EVERYONE, *groups}]
-            if given and record.user != user:
-                found.append((record, any(grant.write for grant in given)))
-        return found
-
-    def put(self, record: CollectionRecord, entry: LogEntry | None = None) -> None:
-        self.world.collections[record.owner] = record
-        self.world.write_log(entry)
-
-    def drop(self, owner: str, entry: LogEntry | None = None) -> Erased:
-        known = self.world.collections.pop(owner, None)
-        self.world.grants.pop(owner, None)
-        names = [name for name in self.world.owners if name == owner]
-        kinds, files, events, settings = self.world.erase_owners(names)
-        erased = Erased(kinds, files, events, settings, collections=int(known is not None))
-        if erased:
-            self.world.write_log(entry)
-        return erased
-
-    def grants(self, owner: str) -> list[Grant]:
-        return sorted(self.world.grants.get(owner, {}).values(), key=lambda grant: grant.who)
-
-    def share(self, owner: str, grant: Grant, entry: LogEntry | None = None) -> None:
-        self.world.grants.setdefault(owner, {})[grant.who] = grant
-        self.world.write_log(entry)
-
-    def unshare(self, owner: str, who: str, entry: LogEntry | None = None) -> bool:
-        if self.world.grants.get(owner, {}).pop(who, None) is None:
-            return False
-        self.world.write_log(entry)
-        return True
-
-    def groups(self) -> Mapping[str, tuple[str, ...]]:
-        return {name: tuple(sorted(members)) for name, members in sorted(self.world.groups.items())}
-
-    def put_group(self, name: str, members: Sequence[str], entry: LogEntry | None = None) -> None:
-        former = {*self.world.groups.get(name, ())}
-        is_new = name not in self.world.groups
-        self.world.groups[name] = tuple(members)
-        if entry is None:
-            return
-        for who in sorted(former ^ {*members}):
-            self.world.write_log(replace(entry, who=who, detail="left" if who in former else "joined"))
-        if is_new and not members:
-            self.world.write_log(entry)
-
-    def drop_group(self, name: str, entry: LogEntry | None = None) -> bool:
-        if self.world.groups.pop(name, None) is None:
-            return False
-        for grants in self.world.grants.values():
-            grants.pop(name, None)
-        self.world.write_log(entry)
-        return True
-
-    def users(self) -> frozenset[str]:
-        names = {token.user for token, _ in self.world.tokens.values()}
-        names.update(who for members in self.world.groups.values() for who in members)
-        names.update(each.user for each in self.world.collections.values())
-        names.update(owner.partition(PART)[0] for owner in self.world.owners)
-        return frozenset(names - {""})
+def _is_selected(record: Record, where: Where) -> bool:
+    return (
+        record.kind == where.kind
+        and record.key.startswith(where.prefix)
+        and (where.keys is None or record.key in where.keys)
+        and (where.users is None or record.user in where.users)
+        and where.since <= record.time < where.until
+    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -11,18 +12,24 @@ import numpy as np
 import pytest
 
 from rifflux.errors import OutOfScope
+from rifflux.service.nouns import Event
+from rifflux.service.registry import Registry
 from rifflux.store import (
+    KEY,
     LEXICAL,
     SEMANTIC,
     CandidateRequest,
     Catalog,
-    Event,
+    Delete,
     FileState,
     Lexical,
     Placed,
-    Registry,
+    Put,
+    Record,
+    Records,
     Semantic,
     Store,
+    Where,
 )
 from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, vector_of, words
 from rifflux.types import Execution, Filter, Identifier, Ids, Link, Query, Ranking, Tag, Vectors
@@ -87,16 +94,20 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "credited": lambda store, ids: store.catalog.credited("author", ["cache", "river"]),
     "totals": lambda store, ids: store.totals(),
     "first_of": lambda store, ids: store.catalog.first_of(Filter(kinds=("note",)), 100).tolist(),
-    "setting": lambda store, ids: store.registry.setting("mine"),
-    "events": lambda store, ids: store.registry.events(),
+    "setting": lambda store, ids: store.records.setting("mine"),
+    "get": lambda store, ids: _plain_records([store.records.get("note", "mine") or Record("", "")]),
+    "scan": lambda store, ids: [_plain_records(store.records.scan(Where(kind))) for kind in ("note", "event")],
+    "sum": lambda store, ids: store.records.sum(Where("note"), ("user",), ("amount",)),
 }
 #: The methods that write, called by `filled` and `test_no_write_reaches_anothers_rows`.
-_WRITES = "transaction put put_all remove put_file remove_files put_vectors record keep_records set note_uses"
+_WRITES = (
+    "transaction put put_all remove put_file remove_files put_vectors keep_records note_uses set write reserve drop"
+)
 _WRITE = frozenset(_WRITES.split())
 #: Methods that are the same for everyone, are refused to a named owner, or concern views themselves.
 _SHARES = (
-    "of united part views memoized model use_model policy claim sharing check generations mend "
-    "schema_version capabilities local read_only close catalog lexical semantic registry"
+    "of united part views memoized model use_model policy lease check generations mend erase "
+    "schema_version capabilities local read_only close catalog lexical semantic"
 )
 _SHARED = frozenset(_SHARES.split())
 #: Methods that concern everyone: a named owner's view refuses them with any arguments.
@@ -105,6 +116,11 @@ _ACCOUNTS = (
     "begin_answer end_answer begin_job put_jobs stop_jobs job jobs"
 )
 _REFUSED = frozenset(_ACCOUNTS.split())
+
+
+def _plain_records(records: Iterable[Record]) -> list[Any]:
+    """Return records without what is drawn by chance, and what counts those of others: numbers and versions."""
+    return [replace(each, key=each.key.partition(KEY)[0], number=0, version="") for each in records]
 
 
 def _vector(store: Store) -> Vectors:
@@ -171,8 +187,10 @@ def filled(store: Store, first_id: int, own: str = "", times: int = 3) -> list[i
         store.catalog.put_file("/root", FileState(f"{key}.txt", 1, number, own), keep=None)
         store.catalog.put_all([Placed("c", put, ("/root", f"{key}.txt"))])
         store.catalog.keep_records("c", key, {"source": own})
-        store.registry.record(Event("judgement", f"query {own}", "c", key))
-        store.registry.set("mine", own)
+        Registry(store).record(Event("judgement", f"query {own}", "c", key))
+        store.records.write(Put(Record("note", "mine", {"text": own}, own)))
+        store.records.reserve(Record("note", key, {"text": own}, own, amount=number), Where("note"), 100)
+        store.records.set("mine", own)
         store.catalog.note_uses("c", [key], number)
         chunks = [each.chunk.id for each in put.chunks]
         if number != 1:
@@ -188,9 +206,11 @@ class OwnerContract(NeedsOpened):
     """The behaviour of the views of a store."""
 
     def test_every_method_has_its_promise(self) -> None:
-        roles = (Store, Catalog, Lexical, Semantic, Registry)
+        roles = (Store, Catalog, Lexical, Semantic, Records)
         methods = {name for role in roles for name in (*vars(role), *role.__annotations__) if not name.startswith("_")}
-        assert methods == set(_READ) | _WRITE | _SHARED | _REFUSED
+        assert methods == set(_READ) | _WRITE | _SHARED
+        rules = {name for name in (*vars(Registry), *Registry.__annotations__) if not name.startswith("_")}
+        assert rules == _REFUSED | {"store", "read_only", "sharing", "set", "record", "events"}
 
     @pytest.mark.parametrize(("mine", "others"), [("ann", ("", "bob")), ("", ("ann", "bob"))])
     def test_a_view_tells_the_same_whatever_others_store_and_drop(
@@ -222,7 +242,9 @@ class OwnerContract(NeedsOpened):
             assert bob.catalog.put_file("/root", FileState("a.txt", 9, 9, "other"), keep=[]) == 0
             bob.catalog.put("c", change("a", "other", first_id=500))
             bob.catalog.keep_records("c", "b", {"source": "other"})
-            bob.registry.set("mine", "other")
+            bob.records.set("mine", "other")
+            bob.records.write(Put(Record("note", "mine", {"text": "other"})), Delete("note", "b"))
+            bob.records.drop(Where("note", users=(ann.owner,)))
             bob.catalog.note_uses("c", ["b"], 99.0)
         assert everything(ann, ids) == before
 
@@ -241,8 +263,8 @@ class OwnerContract(NeedsOpened):
             lambda: ann.of(""),
             ann.check,
             lambda: ann.semantic.generations,
-            lambda: ann.registry.sharing,
-            *(partial(getattr(ann.registry, name), *_given(getattr(Registry, name))) for name in _REFUSED),
+            lambda: Registry(ann).sharing,
+            *(partial(getattr(Registry(ann), name), *_given(getattr(Registry, name))) for name in _REFUSED),
         ]
         for forbidden in refused:
             with pytest.raises(OutOfScope):
@@ -256,10 +278,10 @@ class OwnerContract(NeedsOpened):
 
     def test_a_policy_is_read_by_all_and_set_where_the_store_was_opened(self, opened: Store) -> None:
         ann = opened.of("ann")
-        ann.registry.set("rule", "mine")
-        assert ann.registry.policy("rule") is None
-        opened.registry.set("rule", "ours")
-        assert (ann.registry.policy("rule"), ann.registry.setting("rule"), opened.registry.setting("rule")) == (
+        ann.records.set("rule", "mine")
+        assert ann.records.policy("rule") is None
+        opened.records.set("rule", "ours")
+        assert (ann.records.policy("rule"), ann.records.setting("rule"), opened.records.setting("rule")) == (
             "ours",
             "mine",
             "ours",

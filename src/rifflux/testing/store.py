@@ -10,12 +10,13 @@ from rifflux.store import Capability, DocumentChange, Store
 from rifflux.testing.catalog import CatalogContract
 from rifflux.testing.lexical import LexicalContract
 from rifflux.testing.making import MODEL, change, embedded, needs, number_of, vector_of
+from rifflux.testing.records import RecordsContract
 from rifflux.testing.registry import RegistryContract
 from rifflux.testing.semantic import SemanticContract
 from rifflux.types import Document
 
 
-class StoreContract(CatalogContract, LexicalContract, SemanticContract, RegistryContract):
+class StoreContract(CatalogContract, LexicalContract, SemanticContract, RecordsContract, RegistryContract):
     """The behaviour of every Store. Needs a fixture `store`: an empty, writable one."""
 
     def test_a_transaction_happens_whole_or_not_at_all(self, store: Store) -> None:
@@ -34,7 +35,7 @@ class StoreContract(CatalogContract, LexicalContract, SemanticContract, Registry
     def test_the_contents_are_others_after_a_change_and_only_then(self, store: Store) -> None:
         store.catalog.put("c", change("a", "words"))
         before = store.contents()
-        store.registry.set("x", "y", content=False)
+        store.records.set("x", "y", content=False)
         assert store.contents() == before
         store.catalog.put("c", change("b", "words"))
         assert store.contents() != before

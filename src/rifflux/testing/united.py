@@ -129,7 +129,7 @@ class UnitedContract(NeedsOpened):
             lambda: both.catalog.put("c", change("a", "text")),
             lambda: both.catalog.remove("c", ["a"]),
             lambda: both.catalog.remove_files("/root", ["a.txt"]),
-            lambda: both.registry.set("mine", "other"),
+            lambda: both.records.set("mine", "other"),
             lambda: both.semantic.put_vectors([1], [1], vectors),
             lambda: both.transaction().__enter__(),
             lambda: both.semantic.generations,

@@ -59,7 +59,7 @@ def test_a_name_without_a_hyphen_is_the_same_name(works: Index) -> None:
 def test_terms_of_another_analyzer_are_told_and_made_anew() -> None:
     with rifflux.open(":memory:", model="hash", profile="works") as index:
         index.add(WORKS[0])
-        index.admin.store.registry.set("analysis", "1")
+        index.admin.store.records.set("analysis", "1")
         (told,) = index.search("functional").trace.degraded
         assert told.code == "analyzer.outdated"
         assert told in index.retrieve("functional").trace.degraded

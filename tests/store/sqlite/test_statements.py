@@ -9,7 +9,7 @@ import pytest
 from rifflux.store.sqlite import query
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.lexical import lexical
-from rifflux.store.sqlite.registry import registry
+from rifflux.store.sqlite.records import records
 from rifflux.store.sqlite.semantic import semantic
 
 #: Why a statement may leave the owner out.
@@ -23,11 +23,11 @@ WITHOUT = {
     **dict.fromkeys(("PUT_LINK", "PUT_TEXT", "SET_DOCUMENT", "PUT_IDENTIFIER", "PUT_TAG", "PUT_PART"), BY_NUMBER),
     **dict.fromkeys(("LAST_CHUNK", "LAST_DOCUMENT"), NUMBERING),
     "SOME_FILES": BY_CHANCE,
-    "_REACTIONS": "measures of the service, which a named owner's view refuses",
+    **dict.fromkeys(("_OF_EVERYBODY", "_DROP_EVERYBODYS"), "what a named owner's view refuses"),
 }
-MODULES = (sql, graph, lexical, query, semantic, registry)
+MODULES = (sql, graph, lexical, query, semantic, records)
 OWNED = re.compile(
-    r"(?:from|join|into|update)\s+(?:document|document_text|chunk|vector|file|link|event|identifier|tag|part|record|owner_setting)\b"
+    r"(?:from|join|into|update)\s+(?:document|document_text|chunk|vector|file|link|service_record|identifier|tag|part|record|owner_setting)\b"
 )
 
 STATEMENTS = {

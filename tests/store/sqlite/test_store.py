@@ -28,14 +28,16 @@ from rifflux.errors import (
     OutOfScope,
     UnusableIndex,
 )
-from rifflux.store import Event, FieldWeights, FileState, LogEntry, Store, Token, open_store
+from rifflux.service import log
+from rifflux.service.nouns import Event, LogEntry, Token
+from rifflux.service.registry import Registry
+from rifflux.store import FieldWeights, FileState, Store, open_store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import connect as opening
 from rifflux.store.sqlite.connection import locks
 from rifflux.store.sqlite.connection.connect import SCHEMA_VERSION, connect
 from rifflux.store.sqlite.connection.derived import BackgroundBuilder
 from rifflux.store.sqlite.lexical import words_index
-from rifflux.store.sqlite.registry import admin_log
 from rifflux.store.sqlite.semantic import vector_index
 from rifflux.testing import (
     AccountsContract,
@@ -97,7 +99,7 @@ def crowd(store: Store, first_id: int) -> None:
         put = change(key, f"text of {key}: cache words rivers one two", "red car", title="cache", first_id=first_id)
         store.catalog.put("c", put)
         first_id += 10
-        store.registry.record(Event("judgement", "how long", "c", key))
+        Registry(store).record(Event("judgement", "how long", "c", key))
         store.catalog.put_file("/root", FileState(f"{number}.jsonl", 10, 1, "h"), keep=None)
 
 
@@ -310,6 +312,14 @@ def test_an_index_of_every_version_is_brought_up_to_date(kept: Path, tmp_path: P
         assert [hit.message.text for hit in ann.conversations.search("kingfisher")] == ["A kingfisher dives."]
 
 
+def tables_of(version: int, folder: Path) -> set[str]:
+    """The statements that made the tables of a version."""
+    path = folder / f"{version}.db"
+    path.write_bytes(gzip.decompress((Path(__file__).parent / f"schema-{version}.db.gz").read_bytes()))
+    with closing(apsw.Connection(str(path))) as connection:
+        return {sql for (sql,) in connection.execute("select sql from sqlite_master where type = 'table'")}
+
+
 def test_files_of_an_index_without_their_inodes_are_opened_once_more(tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
@@ -320,6 +330,9 @@ def test_files_of_an_index_without_their_inodes_are_opened_once_more(tmp_path: P
     with closing(apsw.Connection(str(path))) as connection:
         for column in ("problem_kind", "inode", "ctime_ns"):
             connection.execute(f"alter table file drop column {column}")
+        connection.execute("drop table service_record")
+        for statement in tables_of(3, tmp_path) - tables_of(4, tmp_path):
+            connection.execute(statement)
         connection.pragma("user_version", 2)
     with rifflux.open(path, model="hash:32") as index:
         assert index.search("herons", mode="lexical")[0].key == "a.md"
@@ -477,24 +490,24 @@ def test_what_is_asked_often_is_read_once_in_a_block_until_something_changed(pat
     store.catalog.put("c", change("a", "words"))
     asked: list[str] = []
     with store.memoized():
-        assert (store.registry.setting("name"), store.counts()["documents"]) == (None, 1)
+        assert (store.records.setting("name"), store.counts()["documents"]) == (None, 1)
         store.view.engine.connection.exec_trace = lambda _cursor, statement, _bound: not asked.append(statement)
-        assert (store.registry.setting("name"), store.counts()["documents"]) == (None, 1)
+        assert (store.records.setting("name"), store.counts()["documents"]) == (None, 1)
         assert asked == []
-        store.registry.set("name", "mine")
-        assert store.registry.setting("name") == "mine"
+        store.records.set("name", "mine")
+        assert store.records.setting("name") == "mine"
         other.catalog.put("c", change("b", "words"))
         assert len(store.lexical.match(words("words"), 10, FieldWeights())) == 2
         assert store.counts()["documents"] == 2
-    other.registry.set("name", "other")
-    assert store.registry.setting("name") == "other"
+    other.records.set("name", "other")
+    assert store.records.setting("name") == "other"
 
 
 def test_nobody_pushes_what_others_did_out_of_the_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admin_log, "MOST_PER_USER", 2)
+    monkeypatch.setattr(log, "MOST_PER_USER", 2)
     with closing(SqliteStore.open(str(path))) as store:
         for number, user in enumerate(["root", *["ann"] * 5]):
-            store.registry.put_token(
+            Registry(store).put_token(
                 Token(str(number), user, "user"), b"", LogEntry(user, "token.create", iso_time(number), str(number))
             )
-        assert [each.target for each in store.registry.log()] == ["5", "4", "0"]
+        assert [each.target for each in Registry(store).log()] == ["5", "4", "0"]

@@ -99,7 +99,7 @@ class TestFolder:
         assert export(index, load({}), target, force=True).documents == 2
         assert not (target / "tokens.json").exists()
         with rifflux.open(target / "index" / "index.db", state=tmp_path / "state.db") as there:
-            accounts = Accounts(there.admin.store.registry)
+            accounts = Accounts(there.registry)
             for each in json.loads(first)["tokens"]:
                 found = accounts.check(each["token"])
                 assert found

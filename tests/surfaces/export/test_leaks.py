@@ -14,7 +14,7 @@ import rifflux
 from rifflux import Document, Index, InvalidArgument, NotFound, OutOfScope, Scope
 from rifflux.index.extract import Issued
 from rifflux.service.accounts import Accounts
-from rifflux.store import EVERYONE, QuestionDigest, Spending
+from rifflux.service.nouns import EVERYONE, QuestionDigest, Spending
 from tests.support.exploring import examples
 from tests.support.users import SECRETS, TEXTS, fill, share
 
@@ -34,7 +34,7 @@ def index(tmp_path: Path) -> Iterator[Index]:
         fill(index, "bob", SECRETS, "bobs-")
         share(index)
         hide_from_everyone(index)
-        registry = index.admin.store.registry
+        registry = index.registry
         Accounts(registry).create("annika")
         registry.spend([Spending("annika", "search", "kestrel-model", 1, 1.0, 1.0)])
         registry.ask([QuestionDigest("annika", b"kestrels", 1.0)], 0.0)
@@ -61,7 +61,7 @@ def test_nothing_of_others_is_in_the_bytes(index: Index, tmp_path: Path) -> None
         content = file.read_bytes() if file.is_file() else b""
         assert TRACES.findall(content) == [], file.name
     with rifflux.open(made.path, state=tmp_path / "state.db") as there:
-        assert [each.user for each in there.admin.store.registry.tokens()] == ["reader"]
+        assert [each.user for each in there.registry.tokens()] == ["reader"]
         assert there.admin.check() == []
 
 

@@ -25,7 +25,7 @@ class Asker:
 
     def __init__(self, path: Path) -> None:
         self.index = rifflux.open(path / "index.db", model="hash:64")
-        accounts = Accounts(self.index.admin.store.registry)
+        accounts = Accounts(self.index.registry)
         self.tokens = {user: accounts.create(user)[1] for user in ("ann", "ben")}
         self.visit = Visit(Caller("", "admin"))
         self.app = create_app(Service(ServiceSettings(), self.index, self.visit))

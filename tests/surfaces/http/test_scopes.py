@@ -93,7 +93,7 @@ class World:
         """A service over a new index."""
         index = rifflux.open(path, model="hash:64")
         index.policies.set(HYBRID_SEARCH, True)
-        accounts = Accounts(index.admin.store.registry)
+        accounts = Accounts(index.registry)
         with pytest.MonkeyPatch.context() as patch:
             drawn_alike(patch, "tokens")
             tokens = {user: accounts.create(user, role)[1] for user, role in (("ann", "user"), ("root", "admin"))}

@@ -10,6 +10,7 @@ import pytest
 import rifflux
 from rifflux.errors import ModelError, RiffluxError
 from rifflux.service.accounts import Accounts
+from rifflux.service.registry import Registry
 from rifflux.store.sqlite.lexical import words_index
 from rifflux.surfaces.http.serve import build
 from rifflux.surfaces.http.service import Caller, Service, ServiceSettings
@@ -35,13 +36,13 @@ def test_it_asks_itself_something_before_anybody_asks(service: Service) -> None:
     service.prepare()
     admin = service.index.admin
     assert admin.view.session.guard.breakers[service.index.embedding_model].answered
-    assert admin.store.registry.questions() == []
+    assert Registry(admin.store).questions() == []
 
 
 def test_nobody_pays_for_what_it_asks_itself(tmp_path: Path) -> None:
     with rifflux.open(tmp_path / "index.db", model="hash") as index:
         index.add(rifflux.Document("heron", "Herons stand in shallow water."))
-        Accounts(index.admin.store.registry).create("ann")
+        Accounts(index.registry).create("ann")
     opened = rifflux.open(tmp_path / "index.db", prices={"hash": 1.0}, budget=1.0)
     service = Service(ServiceSettings(), opened)
     service.prepare()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import rifflux
-from rifflux.store import EVERYONE
+from rifflux.service.nouns import EVERYONE
 from tests.support.agents import eventually
 from tests.support.places import read_only_view
 from tests.support.server import Running, serving

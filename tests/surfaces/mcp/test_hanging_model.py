@@ -79,5 +79,5 @@ def test_what_an_agent_causes_is_recorded(server: EmbeddingServer, files: Path) 
         agent.ask("search", query="heron", mode="hybrid")
         agent.ask("remember", text="The user watches herons")
     with rifflux.open(files.parent / "index.db") as index:
-        rows = index.admin.store.registry.spent()
+        rows = index.registry.spent()
     assert {row.feature for row in rows if row.cost} == {"search", "store"}

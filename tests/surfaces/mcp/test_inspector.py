@@ -87,7 +87,7 @@ def users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Inspec
     place = tmp_path_factory.mktemp("inspected")
     write_files(place / "files")
     with rifflux.open(place / "index.db", model="hash") as index:
-        accounts = Accounts(index.admin.store.registry)
+        accounts = Accounts(index.registry)
         tokens = {"ann": accounts.create("ann", ADMIN)[1], "bob": accounts.create("bob")[1]}
         for user, text in TEXTS.items():
             index.scoped(Scope(user)).add(Document("own.md", text, kind="text"))

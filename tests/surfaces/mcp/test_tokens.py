@@ -41,7 +41,7 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
             talk.add_message("c", f"{user} asks where herons stand", created_at="2024-05-01T12:00:00Z")
             talk.add_message("c", "Herons stand in rivers", role="assistant", created_at="2024-05-02T12:00:00Z")
             index.scoped(Scope(user)).memories.add(f"{user} likes the river best of all", importance=9)
-        accounts = Accounts(index.admin.store.registry)
+        accounts = Accounts(index.registry)
         made = {user: accounts.create(user)[1] for user in USERS} | {"root": accounts.create("root", ADMIN)[1]}
         gone, made["gone"] = accounts.create("ann")
         accounts.revoke(gone.id)

@@ -45,7 +45,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Iterato
     """Ann and ben have things of their own and share little; root looks after it."""
     run = command_line(tmp_path_factory.mktemp("site"))
     with rifflux.open(run.folder / "index.db", model="hash") as index:
-        accounts = Accounts(index.admin.store.registry)
+        accounts = Accounts(index.registry)
         tokens = {
             name: accounts.create(name, ADMIN if name == "root" else "user")[1] for name in ("ann", "ben", "root")
         }

@@ -94,7 +94,7 @@ def _is_record(value: object) -> bool:
 
 def _unique(file: File, parts: Iterable[tuple[int, Parsed | Failure]]) -> Iterator[Parsed | Failure]:
     """Yield the documents among the parts of a file, without duplicate keys, then the failures."""
-    records = Records(file.path)
+    records = JsonLines(file.path)
     found: dict[str, Parsed] = {}
     for number, part in parts:
         if isinstance(part, Failure):
@@ -110,7 +110,7 @@ def _unique(file: File, parts: Iterable[tuple[int, Parsed | Failure]]) -> Iterat
 
 
 @dataclass(slots=True)
-class Records:
+class JsonLines:
     """The records of a file so far: the line of each key, and the failures."""
 
     path: str

@@ -612,6 +612,23 @@ class OwnedRows:
         self.engine.recent.clear()
         return answers
 
+    def put_if(self, id: str, row: JSON, version: tuple[int, int] | None) -> bool:
+        """Store a row of the owner if it has still this version, or is still missing; return False if not."""
+        parameters: JSON = {"routing": owner_key(self.owner)}
+        if version is None:
+            parameters["op_type"] = "create"
+        else:
+            parameters |= {"if_seq_no": version[0], "if_primary_term": version[1]}
+        body = {**row, "owner": self.owner, "row": id}
+        client = self.engine.client
+        try:
+            self.engine.call(client.index, index=self.engine.address.name, id=id, body=body, params=parameters)
+        except Conflict:
+            return False
+        self.engine.unrefreshed.add("")
+        self.engine.recent.clear()
+        return True
+
     def _failed(self, item: JSON) -> None:
         reason = item["error"].get("reason", "")
         if item["status"] == 403:

@@ -8,28 +8,23 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from math import inf
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
-from rifflux.store.opensearch.world import WorldRows
+from rifflux.store.records import ABSENT, Put, Record, Records
 
 #: Seconds until a lease ends that nobody renews, and between two looks at another's.
 LEASE_SECONDS = 30.0
 _LOOK_SECONDS = 0.1
-
-
-def locked(world: WorldRows, name: str) -> AbstractContextManager[bool]:
-    """Exclude everybody else who takes this lock, for a short while."""
-    return Lease(world, f"lock {name}").hold(patience=inf)
+_LEASE = "lease"
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
     """An exclusive claim of a task among all processes that have the index open. Clocks may differ by some seconds."""
 
-    world: WorldRows
+    records: Records
     task: str
 
     @contextmanager
@@ -56,24 +51,29 @@ class Lease:
         finally:
             done.set()
             renewing.join()
-            found = self.world.read("lease", self.task)
-            if found and found[0]["token"] == token:
-                self.world.put_if("lease", self.task, {**found[0], "until": 0.0}, found[1])
+            self._extend(token, 0.0)
 
     def _take(self, token: str) -> str | None:
         """Take the lease; return the name of its holder if another has it."""
-        found = self.world.read("lease", self.task)
-        if found and found[0]["until"] > time.time():
-            return str(found[0]["holder"])
+        found = self.records.get(_LEASE, self.task)
+        if found and found.value["until"] > time.time():
+            return str(found.value["holder"])
         value: dict[str, Any] = {"token": token, "holder": f"process {os.getpid()} on {platform.node()}"}
         value["until"] = time.time() + LEASE_SECONDS
-        if self.world.put_if("lease", self.task, value, found[1] if found else None):
+        if self.records.write(Put(Record(_LEASE, self.task, value), found.version if found else ABSENT)):
             return None
         return "another process"
 
     def _renew(self, token: str, done: threading.Event) -> None:
         while not done.wait(LEASE_SECONDS / 3):
-            found = self.world.read("lease", self.task)
-            if found is None or found[0]["token"] != token:
+            if not self._extend(token, time.time() + LEASE_SECONDS):
                 return
-            self.world.put_if("lease", self.task, {**found[0], "until": time.time() + LEASE_SECONDS}, found[1])
+
+    def _extend(self, token: str, until: float) -> bool:
+        """Set the end of the lease; return False if another has it."""
+        found = self.records.get(_LEASE, self.task)
+        if found is None or found.value["token"] != token:
+            return False
+        value = {**found.value, "until": until}
+        self.records.write(Put(replace(found, value=value), found.version))
+        return True

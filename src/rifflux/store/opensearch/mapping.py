@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 #: Grows with every change of the mapping or of the rows' fields.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _KEYWORD = {"type": "keyword"}
 _LONG = {"type": "long"}

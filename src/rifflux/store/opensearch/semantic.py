@@ -14,10 +14,11 @@ from rifflux.store.opensearch.engine import PAGE, WORLD, Action, ClusterIndex, O
 from rifflux.store.opensearch.filters import JSON, all_of, conditions, none_of, terms
 from rifflux.store.opensearch.lexical import MOST_HITS, word_conditions
 from rifflux.store.opensearch.rows import chunk_id
-from rifflux.store.opensearch.world import TRIES, WorldRows
 from rifflux.store.semantic import Generation, Generations, ModelInfo, Pending, Semantic, State
 from rifflux.types import Ids, Query, Ranking, Scores, Vectors
 
+#: How often a change of the models is tried again that somebody else's interferes with.
+_TRIES = 50
 #: Stores a vector if the chunk still has the text that it is of.
 _PUT = (
     "if (((Number) ctx._source.hash).longValue() != ((Number) params.hash).longValue()) { ctx.op = 'none' } else {"
@@ -204,10 +205,10 @@ def _pending(row: Mapping[str, Any]) -> Pending:
 
 def set_models(engine: ClusterIndex, changes: Mapping[str, tuple[ModelInfo, State] | None]) -> None:
     """Change the states of models, or forget them, if no one else changes them at the same time."""
-    world = WorldRows(engine)
+    rows = OwnedRows(engine, (WORLD,))
     id = row_id(WORLD, "models")
-    for _ in range(TRIES):
-        row = world.rows.get([id]).get(id)
+    for _ in range(_TRIES):
+        row = rows.get([id]).get(id)
         models: JSON = {}
         version = None
         if row:
@@ -217,7 +218,7 @@ def set_models(engine: ClusterIndex, changes: Mapping[str, tuple[ModelInfo, Stat
             models.pop(fingerprint, None)
             if change:
                 models[fingerprint] = {"model": asdict(change[0]), "state": change[1].value}
-        if world.put_row(id, {"type": "models", "models": models}, version):
+        if rows.put_if(id, {"type": "models", "models": models}, version):
             engine.states.clear()
             return
     raise Busy("the models of the index are changed by others all the time: try again")

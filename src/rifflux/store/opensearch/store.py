@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from hashlib import sha256
 from time import perf_counter
@@ -15,15 +16,18 @@ from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.opensearch.address import ClusterAddress
 from rifflux.store.opensearch.catalog import OpenSearchCatalog
 from rifflux.store.opensearch.engine import PAGE, ClusterIndex, OwnedRows, vector_field
-from rifflux.store.opensearch.filters import JSON
+from rifflux.store.opensearch.filters import JSON, none_of, terms
 from rifflux.store.opensearch.lexical import MOST_HITS, SLACK, OpenSearchLexical, counting
 from rifflux.store.opensearch.mapping import SCHEMA_VERSION
-from rifflux.store.opensearch.registry import OpenSearchRegistry
+from rifflux.store.opensearch.records import OpenSearchRecords
 from rifflux.store.opensearch.rows import FACTS
 from rifflux.store.opensearch.semantic import OpenSearchSemantic, cosines_of
 from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse, Reads, Totals
-from rifflux.store.store import BESIDE, PART, Store
+from rifflux.store.store import BESIDE, PART, ErasedContent, Store
 from rifflux.types import Ranking
+
+#: The types of rows that are no records.
+_CONTENT = frozenset({"document", "chunk", "file", "owner"})
 
 
 class OpenSearchStore(Store):
@@ -44,7 +48,7 @@ class OpenSearchStore(Store):
         self.catalog = OpenSearchCatalog(self.rows)
         self.lexical = OpenSearchLexical(self.rows)
         self.semantic = OpenSearchSemantic(self.rows)
-        self.registry = OpenSearchRegistry(self.rows)
+        self.records = OpenSearchRecords(self.rows)
 
     @classmethod
     def open(
@@ -197,6 +201,30 @@ class OpenSearchStore(Store):
         if self.rows.several:
             raise OutOfScope("a view of several owners is only read")
         return nullcontext()
+
+    def erase(self, owner: str, finish: Callable[[ErasedContent], bool], *, parts: bool = True) -> None:
+        """Delete all rows of an owner; the owner's own row goes last, so that an interrupted call can be repeated."""
+        self._whole()
+        kinds: Counter[str] = Counter()
+        files = records = settings = 0
+        names = [
+            name
+            for name in self.engine.owners_like(owner)
+            if name == owner or (parts and name.startswith(owner + PART))
+        ]
+        for name in names:
+            rows = OwnedRows(self.engine, (name,))
+            for kind, count in rows.values("document", "kind").items():
+                kinds[kind or "document"] += count
+            files += rows.count("file")
+            found = self.engine.count_everywhere([terms("owner", [name])], {"types": {"terms": {"field": "type"}}})
+            types = {each["key"]: each["doc_count"] for each in found["aggregations"]["types"]["buckets"]}
+            records += sum(count for type, count in types.items() if type not in _CONTENT)
+            settings += len(rows.state.settings[name])
+            self.engine.change_everywhere([terms("owner", [name]), none_of([terms("type", ["owner"])])], None)
+        finish(ErasedContent(kinds, files, records, settings))
+        if names:
+            self.engine.change_everywhere([terms("owner", names)], None)
 
     def memoized(self, deadline: float | None = None) -> AbstractContextManager[Reads]:
         return self.engine.bounded(deadline, self.owners)

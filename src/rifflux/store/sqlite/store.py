@@ -19,7 +19,7 @@ from rifflux.store.lexical import Lexical
 from rifflux.store.local import LocalFiles
 from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse, Totals
-from rifflux.store.registry import CollectionRecord, Registry
+from rifflux.store.records import Record, Records
 from rifflux.store.semantic import Semantic
 from rifflux.store.sqlite.catalog import sql
 from rifflux.store.sqlite.catalog.catalog import SqliteCatalog
@@ -31,11 +31,11 @@ from rifflux.store.sqlite.connection.view import OWNER, OwnerView
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
 from rifflux.store.sqlite.lexical.words_index import WordsIndex
 from rifflux.store.sqlite.query import ChunkColumns
-from rifflux.store.sqlite.registry.registry import SqliteRegistry
+from rifflux.store.sqlite.records.records import SqliteRecords
 from rifflux.store.sqlite.semantic.matrix import Matrix
 from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
 from rifflux.store.sqlite.semantic.vector_index import VectorIndex
-from rifflux.store.store import BESIDE, PART, Capability, Store
+from rifflux.store.store import BESIDE, PART, Capability, ErasedContent, Store
 from rifflux.types import Ids, Notice, Progress, Ranking, Vectors
 
 #: The maximum memory for cached vectors of named owners, in bytes.
@@ -124,11 +124,11 @@ class Database:
 
 def _opened_state(location: str, index: Engine) -> Engine:
     """Open the state file beside an index; a new one starts with the index's tokens."""
-    from rifflux.store.sqlite.registry.apart import ApartRegistry, open_state
+    from rifflux.store.sqlite.records.apart import ApartRecords, open_state
 
     state = open_state(location, index.location)
     try:
-        ApartRegistry(OwnerView(state), SqliteRegistry(OwnerView(index))).begin()
+        ApartRecords(OwnerView(state), SqliteRecords(OwnerView(index))).begin()
     except BaseException:
         state.close()
         raise
@@ -182,7 +182,8 @@ class SqliteFiles(LocalFiles):
     def extract(
         self,
         target: Path,
-        collections: Sequence[CollectionRecord],
+        owners: Sequence[str],
+        records: Sequence[Record],
         *,
         settings: Collection[str],
         may_leave: Callable[[str, str | None], bool],
@@ -195,7 +196,14 @@ class SqliteFiles(LocalFiles):
 
         with self.database.engine.alone() as connection:
             return extract(
-                connection, target, collections, settings=settings, may_leave=may_leave, model=model, progress=progress
+                connection,
+                target,
+                owners,
+                records,
+                settings=settings,
+                may_leave=may_leave,
+                model=model,
+                progress=progress,
             )
 
     def troubles(self) -> list[Notice]:
@@ -240,13 +248,13 @@ class SqliteStore(Store):
         self.semantic: Semantic = SqliteSemantic(
             view, database.vectors, database.matrices, database.allowed, database.samples
         )
-        registry = SqliteRegistry(view)
+        records = SqliteRecords(view)
         if database.state:
-            from rifflux.store.sqlite.registry.apart import ApartRegistry
+            from rifflux.store.sqlite.records.apart import ApartRecords
 
-            self.registry: Registry = ApartRegistry(OwnerView(database.state, owner, several), registry)
+            self.records: Records = ApartRecords(OwnerView(database.state, owner, several), records)
         else:
-            self.registry = registry
+            self.records = records
         self.local = SqliteFiles(database, view)
         self.capabilities = frozenset(Capability) - database.lacking
         for role, make in self._roles.items():
@@ -303,6 +311,19 @@ class SqliteStore(Store):
     def transaction(self) -> AbstractContextManager[object]:
         # The writes within record themselves whose contents they change.
         return self.view.writing(content=False)
+
+    def erase(self, owner: str, finish: Callable[[ErasedContent], bool], *, parts: bool = True) -> None:
+        if self.owner:
+            raise OutOfScope("this concerns the whole index: ask who looks after it")
+        from rifflux.store.sqlite.records.erase import erase
+
+        view = self.view
+        if self.database.state:
+            from rifflux.store.sqlite.records.apart import check_unmentioned
+
+            check_unmentioned(view, owner, owner + PART)
+            view = OwnerView(self.database.state)
+        erase(view, owner, finish, parts=parts)
 
     def memoized(self, deadline: float | None = None) -> AbstractContextManager[None]:
         del deadline

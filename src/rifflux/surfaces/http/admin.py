@@ -10,9 +10,9 @@ from starlette.requests import Request as Incoming
 
 from rifflux.conversations import VectorsMade
 from rifflux.requests import OwnPolicies, PolicyChanges
+from rifflux.service.nouns import Erased
 from rifflux.session.intake import Intake
 from rifflux.session.policies import POLICIES
-from rifflux.store import Erased
 from rifflux.surfaces.http.auth import Admin, ServiceDependency, User
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.route import make_router

@@ -25,9 +25,9 @@ from rifflux.models.guarded import ModelCallFailed
 from rifflux.service.accounts import ADMIN, MOST_TOKENS, Accounts
 from rifflux.service.analytics import Diary
 from rifflux.service.jobs import GRACE_S, Jobs
+from rifflux.service.nouns import Erased, Token
 from rifflux.service.repeats import Repeats
 from rifflux.session.intake import Intake
-from rifflux.store import Erased, Token
 from rifflux.surfaces.http.counters import Counters
 from rifflux.surfaces.http.limits import Buckets, Leases
 from rifflux.surfaces.http.places import Places

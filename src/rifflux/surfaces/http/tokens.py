@@ -8,7 +8,7 @@ from fastapi import Response
 from pydantic import Field
 
 from rifflux.requests import After, Limit, Param, TokenRequest, UserInList
-from rifflux.store import Token
+from rifflux.service.nouns import Token
 from rifflux.surfaces.http.auth import ServiceDependency, User
 from rifflux.surfaces.http.paging import Next, page
 from rifflux.surfaces.http.route import make_router

@@ -26,13 +26,13 @@ def name_source(store: Store, path: Path, name_hint: str | None = None) -> str:
     names = dict(known)
     name = name_among(names, path, name_hint)
     if names != known:
-        store.registry.set(_SETTING, json.dumps(names, ensure_ascii=False))
+        store.records.set(_SETTING, json.dumps(names, ensure_ascii=False))
     return name
 
 
 def known_sources(store: Store) -> dict[str, str]:
     """Return the paths of the stored sources by name."""
-    known: dict[str, str] = json.loads(store.registry.setting(_SETTING) or "{}")
+    known: dict[str, str] = json.loads(store.records.setting(_SETTING) or "{}")
     return known
 
 

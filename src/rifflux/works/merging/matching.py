@@ -220,7 +220,7 @@ class Doubts:
     @classmethod
     def of(cls, store: Store) -> Doubts:
         """Return the doubts of a store."""
-        stored = json.loads(store.registry.setting(_SETTING) or _NONE)
+        stored = json.loads(store.records.setting(_SETTING) or _NONE)
         found = [Doubt(*each) for each in stored["open"]]
         return cls(
             store,
@@ -263,8 +263,8 @@ class Doubts:
         doubts = sorted((each.one, each.other, each.reason) for each in self.open.values())
         disowned = {name: sorted(self.disowned[name]) for name in sorted(self.disowned)}
         text = json.dumps({"open": doubts, "apart": sorted(self.apart), "disowned": disowned}, ensure_ascii=False)
-        if text != (self.store.registry.setting(_SETTING) or _NONE):
-            self.store.registry.set(_SETTING, text)
+        if text != (self.store.records.setting(_SETTING) or _NONE):
+            self.store.records.set(_SETTING, text)
 
 
 def _pair(one: str, other: str) -> Pair:

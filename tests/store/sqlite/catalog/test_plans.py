@@ -28,7 +28,7 @@ LOOKUPS: dict[str, Callable[[SqliteStore], object]] = {
     "passing": lambda store: store.catalog.passing(Filter(kinds=("text",)), IDS),
     "holding": lambda store: store.lexical.holding(("words",), IDS),
     "document_frequencies": lambda store: store.lexical.document_frequencies(["words", "none"]),
-    "setting": lambda store: store.registry.setting("language"),
+    "setting": lambda store: store.records.setting("language"),
     "model": lambda store: store.semantic.model(),
 }
 #: What grows with the index. The word index is asked by its words, and has no other plan.

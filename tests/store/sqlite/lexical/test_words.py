@@ -24,6 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import Cure, OutOfScope
+from rifflux.service.registry import Registry
 from rifflux.store import DocumentChange, FieldWeights, Store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.derived import BackgroundBuilder
@@ -441,7 +442,7 @@ def test_nothing_of_a_user_who_is_erased_stays_in_it(filled: SqliteStore) -> Non
     filled.local.build()
     place = index_of(filled).place
     assert b"unheardof" in place.read_bytes()
-    filled.registry.erase("eve")
+    Registry(filled).erase("eve")
     assert not place.exists()
     expected = answers(filled, QUERY, ALL)
     filled.local.build()
@@ -556,7 +557,7 @@ def test_it_waits_for_the_end_of_a_long_task(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(words_index, "LEAST", 3)
     monkeypatch.setattr("rifflux.store.sqlite.connection.derived.PAUSE", 0.01)
     store, place = SqliteStore.open(str(tmp_path / "index.db")), tmp_path / "index.db.words"
-    with store.registry.claim("read"):
+    with store.records.lease("read"):
         store.catalog.put("c", change("a", "one", "two", "three", "four"))
         time.sleep(0.2)
         assert not place.exists()

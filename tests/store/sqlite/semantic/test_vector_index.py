@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Document
+from rifflux.service.registry import Registry
 from rifflux.store import ModelInfo, Store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.connect import connect
@@ -234,7 +235,7 @@ def test_what_was_deleted_with_its_user_is_packed_no_more(store: SqliteStore) ->
     store.local.build()
     place = store.database.vectors.place
     before = place.stat().st_size
-    store.registry.erase("ann")
+    Registry(store).erase("ann")
     assert snapshot(store).packed.stamp.facts["rows"] == 300
     assert place.stat().st_size < before
     put(ann, "again", vectors(2))

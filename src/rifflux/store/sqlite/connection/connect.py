@@ -12,7 +12,7 @@ import errno
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -36,27 +36,13 @@ from rifflux.errors import (
 from rifflux.store.sqlite.connection.counts import field_counts
 from rifflux.store.sqlite.connection.exchange import WHOLE, finish_interrupted
 from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
+from rifflux.store.sqlite.connection.migrations import MIGRATIONS as MIGRATIONS
 from rifflux.store.sqlite.connection.tables import SCRIPTS, TABLES, TERM_TABLES, TRIGGERS
 from rifflux.types.temporary import partial, sweep
 
 #: The application id in the file's header, "RFLX", which distinguishes the database from those of other programs.
 APPLICATION_ID = 0x52464C58
-SCHEMA_VERSION = 3
-
-
-def _add_file_columns(connection: apsw.Connection) -> None:
-    """Add columns for the inode and change time of a file, and for the kind of reason why it could not be read.
-
-    Their values are unknown, so the next run opens each file once more.
-    """
-    connection.execute("alter table file add column problem_kind text not null default ''")
-    connection.execute("alter table file add column inode integer not null default 0")
-    connection.execute("alter table file add column ctime_ns integer not null default 0")
-
-
-#: The migration of the tables of each version to the next. It runs in the transaction that writes the new version, with
-#: foreign keys unchecked. A version without an entry cannot be read.
-MIGRATIONS: Mapping[int, Callable[[apsw.Connection], object]] = {2: _add_file_columns}
+SCHEMA_VERSION = 4
 #: SQLite's VFS without locks, and without checksums of pages.
 UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
 #: The size of a page, in bytes.

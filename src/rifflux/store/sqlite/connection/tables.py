@@ -212,133 +212,25 @@ create table if not exists document_use (
 );
 """
 
-# An event names its document by key and not by row: a judgement outlives the document's removal and return. Of a token
-# only the digest of its secret is stored, of a query only a digest of its words.
-_REGISTER = """
-create table if not exists event (
-    id integer primary key,
-    time real not null,
-    kind text not null,
-    query text not null,
-    namespace text not null,
-    key text not null,
-    chunk text not null,
-    grade integer,
-    user text not null,
-    owner integer not null default 0
-);
-create index event_kind on event (owner, kind);
-
-create table if not exists token (
-    id text primary key,
-    user text not null,
-    role text not null,
-    label text not null,
-    created_at real not null,
-    used_at real,
-    revoked_at real,
-    expires_at real,
-    digest blob not null
-) without rowid;
-
--- A user's name goes from here when they are erased, so it stands in columns that hold nothing else. Numbers are never
--- used again: a reader of pages goes on after the last that it saw.
-create table if not exists admin_log (
+# What is kept beside documents, as JSON: tokens, collections and their readers, usage, events and the like. The columns
+# are what records are selected and summed by. Numbers are never used again: a reader of pages goes on after the last
+# that it saw.
+RECORDS = """
+create table if not exists service_record (
     id integer primary key autoincrement,
-    done_at real not null,
-    user text not null,
-    action text not null,
-    target text not null,
-    owner text not null,
-    who text not null,
-    detail text not null
-);
-create index admin_log_user on admin_log (user, id);
-create index admin_log_time on admin_log (done_at);
-
-create table if not exists usage (
-    id integer primary key,
-    user text not null,
-    feature text not null,
-    model text not null,
-    tokens integer not null,
-    cost real not null,
-    time real not null
-);
-create index usage_user on usage (user, time);
-create index usage_time on usage (time);
-
-create table if not exists question (
-    id integer primary key,
-    user text not null,
-    digest blob not null,
-    time real not null,
-    sketch blob not null default x''
-);
-create index question_time on question (time);
-
-create table if not exists answer (
-    user text not null,
-    key text not null,
-    request blob not null,
-    time real not null,
-    status integer not null,
-    body blob not null,
-    primary key (user, key)
-) without rowid;
-create index answer_time on answer (time);
-
-create table if not exists job (
-    id text primary key,
-    user text not null,
+    owner integer not null default 0,
     kind text not null,
-    name text not null,
-    state text not null,
-    stage text not null,
-    done integer not null,
-    total integer,
-    created_at real not null,
-    seen_at real not null,
-    ended_at real not null,
-    status integer not null,
-    report text not null,
-    error text not null,
-    stop integer not null
-) without rowid;
-create index job_user on job (user, created_at);
-create index job_seen on job (seen_at);
-"""
-
-# A collection is the owner of its content: a user's library has the user's name, any other a name that stays when the
-# collection is renamed. A library only has a row if it has properties. Readers are named: a user, a group, or everyone.
-_SHARING = """
-create table if not exists collection (
-    owner text primary key,
-    user text not null,
-    name text not null,
-    description text not null default '',
-    created_at real not null,
-    unique (user, name)
-) without rowid;
-
-create table if not exists reader (
-    who text not null,
-    collection text not null references collection (owner) on delete cascade,
-    may_write integer not null default 0,
-    primary key (who, collection)
-) without rowid;
-create index reader_collection on reader (collection);
-
-create table if not exists user_group (
-    name text primary key
-) without rowid;
-
-create table if not exists member (
-    user text not null,
-    user_group text not null references user_group (name) on delete cascade,
-    primary key (user, user_group)
-) without rowid;
-create index member_group on member (user_group);
+    key text not null,
+    user text not null default '',
+    time real not null default 0,
+    amount real not null default 0,
+    version integer not null default 1,
+    value text not null,
+    unique (owner, kind, key)
+);
+create index service_record_order on service_record (owner, kind);
+create index service_record_user on service_record (kind, user, time);
+create index service_record_time on service_record (kind, time);
 """
 
 # The data for updating derived files (see `derived`): their names, with the last log entry that each covers, and the
@@ -403,7 +295,7 @@ begin insert into touched (chunk, what) values (old.chunk, 'vectors'); end;
 
 PUT_CREDIT = "insert or ignore into credit values (?, ?, ?, ?)"
 
-SCRIPTS = (_DOCUMENTS, _WORKS, _REGISTER, _SHARING, _LOG)
+SCRIPTS = (_DOCUMENTS, _WORKS, RECORDS, _LOG)
 #: The names of all tables of an index.
 TABLES = frozenset(re.findall(r"^create (?:virtual )?table if not exists (\w+)", "".join(SCRIPTS), re.MULTILINE))
 #: The full-text tables: of the unnamed owner, and of all others.

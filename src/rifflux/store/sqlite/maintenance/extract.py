@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
-from dataclasses import astuple
 from pathlib import Path, PurePath
 from typing import Any
 
 import apsw
 
-from rifflux.store.registry import EVERYONE, CollectionRecord
+from rifflux.store.records import Put, Record
 from rifflux.store.sqlite.connection.connect import UNLOCKED, connect, copy_of_pages, translated
 from rifflux.store.sqlite.connection.engine import transaction
 from rifflux.store.sqlite.maintenance.backup import backup, copy_pages, new_file
 from rifflux.store.sqlite.maintenance.check import WORDS
+from rifflux.store.sqlite.records.records import written
 from rifflux.types import Progress
 
 _OWNERS = "select id from owner where name in (select value from json_each(:names))"
@@ -34,18 +34,13 @@ _LEAVE_OUT = "delete from document where namespace = ? and licence is ?"
 _ROOTS = "select distinct root from file where owner in (select value from json_each(:owners)) order by root"
 _RENAME = "update document set namespace = ? where namespace = ?"
 # Users' data, others' permissions, and the state of derived files.
-_EMPTIED = (
-    "file", "collection", "reader", "member", "user_group", "event", "token", "admin_log", "usage", "question",
-    "answer", "document_use", "derived", "touched", "fresh_terms",
-)  # fmt: skip
+_EMPTIED = ("file", "service_record", "document_use", "derived", "touched", "fresh_terms")
 _NAMELESS = (
     "delete from owner where id not in (select value from json_each(:owners)) and id <> 0",
     "update owner set generation = 0",
     "delete from sqlite_sequence where name <> 'owner'",
     "update sqlite_sequence set seq = (select max(id) from owner)",
 )
-_COLLECTION = "insert into collection (owner, user, name, description, created_at) values (?, ?, ?, ?, ?)"
-_READER = f"insert into reader (who, collection) values ('{EVERYONE}', ?)"
 _MODEL = "update model set spec = ?"
 _NO_MODEL = "delete from model"
 # Merges all segments into one: they retain the terms of deleted rows.
@@ -55,14 +50,15 @@ _OPTIMIZE = "insert into {table} ({table}) values ('optimize')"
 def extract(
     source: apsw.Connection,
     target: Path,
-    collections: Sequence[CollectionRecord],
+    owners: Sequence[str],
+    records: Sequence[Record],
     *,
     settings: Collection[str],
     may_leave: Callable[[str, str | None], bool],
     model: str | None,
     progress: Progress | None = None,
 ) -> int:
-    """Copy collections to a new index in which everyone may read them; return the number of documents left out.
+    """Copy the documents of owners to a new index with some records; return the number of documents left out.
 
     See `LocalFiles.extract`. The source is first copied as a whole beside the target; that copy is deleted afterwards.
     """
@@ -70,7 +66,7 @@ def extract(
         whole.unlink()
         backup(source, whole, progress=progress)
         with closing(connect(str(whole), create=False)[0]) as connection:
-            left_out = _keep(connection, collections, settings, may_leave, model)
+            left_out = _keep(connection, owners, records, settings, may_leave, model)
             for table in WORDS:
                 connection.execute(_OPTIMIZE.format(table=table))
             # A copy of the used pages only: deleted content stays behind, in this file and its log. Pages of the copy
@@ -89,16 +85,16 @@ def extract(
 
 def _keep(
     connection: apsw.Connection,
-    collections: Sequence[CollectionRecord],
+    owners: Sequence[str],
+    records: Sequence[Record],
     settings: Collection[str],
     may_leave: Callable[[str, str | None], bool],
     model: str | None,
 ) -> int:
-    """Delete all but some collections, and let everyone read them; return the number of documents left out."""
+    """Delete all but some owners' documents, and put records; return the number of documents left out."""
     with transaction(connection, "begin immediate"):
-        names = json.dumps([each.owner for each in collections])
-        owners = [id for (id,) in _rows(connection, _OWNERS, names=names)]
-        bound = {"owners": json.dumps(owners), "settings": json.dumps([*settings])}
+        numbers = [id for (id,) in _rows(connection, _OWNERS, names=json.dumps([*owners]))]
+        bound = {"owners": json.dumps(numbers), "settings": json.dumps([*settings])}
         roots = [root for (root,) in _rows(connection, _ROOTS, **bound)]
         for statement in _OTHERS:
             _rows(connection, statement, **bound)
@@ -112,9 +108,7 @@ def _keep(
             connection.execute(f"delete from {table}")
         for statement in _NAMELESS:
             _rows(connection, statement, **bound)
-        for each in collections:
-            connection.execute(_COLLECTION, astuple(each))
-            connection.execute(_READER, (each.owner,))
+        written(connection, 0, [Put(each) for each in records])
         connection.execute(*((_NO_MODEL,) if model is None else (_MODEL, (model,))))
     return left_out
 

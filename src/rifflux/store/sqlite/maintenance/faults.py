@@ -43,6 +43,12 @@ FAULTS = (
         "began anew",
     ),
     Fault(
+        "records cannot be read",
+        "select count(*) from service_record where not json_valid(value)",
+        ("delete from service_record where not json_valid(value)",),
+        "dropped them",
+    ),
+    Fault(
         "documents belong to an owner that nobody knows",
         "select count(*) from document where owner not in (select id from owner)",
         (

@@ -14,7 +14,7 @@ from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.maintenance import check
 from rifflux.store.sqlite.maintenance.faults import FAULTS, orphans
 from rifflux.store.sqlite.query import Terms
-from rifflux.store.sqlite.registry.registry import PUT_SETTING
+from rifflux.store.sqlite.records.records import PUT_SETTING
 
 _CREATE = "select sql from sqlite_master where name = ?"
 _SOME = f"""

@@ -1,0 +1,85 @@
+"""The steps that bring the tables of an earlier version to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import apsw
+
+from rifflux.store.sqlite.connection.tables import RECORDS
+
+_INSERT = "insert into service_record (owner, kind, key, user, time, amount, value)"
+
+#: The former tables of accounts, sharing and usage, each with the statement that makes records of its rows. The log
+#: comes first and retains its numbers. Binary values are in hexadecimal digits, and parts of keys are separated by
+#: `rifflux.store.records.KEY`.
+_MOVES: Mapping[str, str] = {
+    "admin_log": (
+        "insert into service_record (id, kind, key, user, time, value) select id, 'log', id, user, done_at, "
+        "json_object('action', action, 'target', target, 'owner', owner, 'who', who, 'detail', detail) from admin_log"
+    ),
+    "token": (
+        f"{_INSERT} select 0, 'token', id, user, coalesce(revoked_at, expires_at, 1e15), 1, json_object("
+        "'role', role, 'label', label, 'created_at', created_at, 'used_at', used_at, 'revoked_at', revoked_at, "
+        "'expires_at', expires_at, 'digest', lower(hex(digest))) from token order by created_at, id"
+    ),
+    "event": (
+        f"{_INSERT} select owner, 'event', kind || char(30) || id, user, time, 0, json_object('kind', kind, "
+        "'query', query, 'namespace', namespace, 'key', key, 'chunk', chunk, 'grade', grade) from event order by id"
+    ),
+    "usage": (
+        f"{_INSERT} select 0, 'spending', id, user, time, cost, json_object('feature', feature, 'model', model, "
+        "'tokens', tokens, 'day', date(time, 'unixepoch')) from usage order by id"
+    ),
+    "question": (
+        f"{_INSERT} select 0, 'question', id, user, time, 0, json_object('digest', lower(hex(digest)), "
+        "'sketch', lower(hex(sketch))) from question order by id"
+    ),
+    "answer": (
+        f"{_INSERT} select 0, 'answer', user || char(30) || key, user, time, 0, json_object("
+        "'request', lower(hex(request)), 'status', status, 'body', lower(hex(body))) from answer"
+    ),
+    "job": (
+        f"{_INSERT} select 0, 'job', id, user, seen_at, state = 'running', json_object('kind', kind, 'name', name, "
+        "'state', state, 'stage', stage, 'done', done, 'total', total, 'created_at', created_at, 'ended_at', ended_at, "
+        "'status', status, 'report', report, 'error', error, 'stop', json(iif(stop, 'true', 'false'))) from job "
+        "order by created_at, id"
+    ),
+    "reader": (
+        f"{_INSERT} select 0, 'grant', collection || char(30) || who, who, 0, 0, "
+        "json_object('write', json(iif(may_write, 'true', 'false'))) from reader"
+    ),
+    "collection": (
+        f"{_INSERT} select 0, 'collection', owner, user, created_at, 0, "
+        "json_object('name', name, 'description', description) from collection"
+    ),
+    "member": f"{_INSERT} select 0, 'member', user_group || char(30) || user, user, 0, 0, '{{}}' from member",
+    "user_group": f"{_INSERT} select 0, 'group', name, '', 0, 0, '{{}}' from user_group",
+}
+# Numbers of the log are never used again, even those of entries that are gone.
+_LAST_ENTRY = "select seq from sqlite_sequence where name = 'admin_log'"
+_GO_ON = "insert into sqlite_sequence (name, seq) values ('service_record', ?)"
+
+
+def _add_file_columns(connection: apsw.Connection) -> None:
+    """Add columns for the inode and change time of a file, and for the kind of reason why it could not be read.
+
+    Their values are unknown, so the next run opens each file once more.
+    """
+    connection.execute("alter table file add column problem_kind text not null default ''")
+    connection.execute("alter table file add column inode integer not null default 0")
+    connection.execute("alter table file add column ctime_ns integer not null default 0")
+
+
+def _move_records(connection: apsw.Connection) -> None:
+    """Make records of the rows of accounts, sharing, usage and events, and drop their tables."""
+    connection.execute(RECORDS)
+    connection.execute(_GO_ON, (connection.execute(_LAST_ENTRY).get or 0,))
+    for table, move in _MOVES.items():
+        connection.execute(move)
+        connection.execute(f"drop table {table}")
+
+
+#: The migration of the tables of each version to the next. It runs in the transaction that writes the new version, with
+#: foreign keys unchecked. A version without an entry cannot be read.
+MIGRATIONS: Mapping[int, Callable[[apsw.Connection], object]] = {2: _add_file_columns, 3: _move_records}

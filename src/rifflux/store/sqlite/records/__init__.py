@@ -1,0 +1,1 @@
+"""Records and settings, and the end of an owner."""

@@ -1,1 +1,0 @@
-"""Settings, accounts, usage and events."""
