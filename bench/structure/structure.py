@@ -40,7 +40,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "question to hit: modules": (44, 40),
     "question to hit: functions": (285, 280),
     "retrieve of two works: modules": (69, 60),
-    "retrieve of two works: functions": (458, 430),
+    "retrieve of two works: functions": (457, 430),
     "one Markdown file to a stored vector: modules": (40, 40),
     "one Markdown file to a stored vector: functions": (230, 230),
     "scoped import of two messages: modules": (40, 45),

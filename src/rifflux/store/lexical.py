@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
@@ -73,6 +74,13 @@ class Lexical(Protocol):
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Return the chunks that contain a term, or a phrase of adjacent terms."""
+
+    def holders(self, clauses: Sequence[Clause], ids: Ids) -> NDArray[np.bool_]:
+        """Return for each clause which of some chunks contain it: a row of the answer for a clause."""
+        found = np.zeros((len(clauses), len(ids)), np.bool_)
+        for row, clause in zip(found, clauses, strict=True):
+            row[:] = np.isin(ids, self.holding(clause, ids))
+        return found
 
     def occurring(self, clauses: Iterable[Clause], most: int = 1) -> list[Clause]:
         """Return the first `most` of some clauses that a chunk contains: terms, or phrases of adjacent terms."""

@@ -150,6 +150,10 @@ class LexicalContract(NeedsStore):
         assert store.lexical.holding(("blue", "car"), ids).tolist() == [2]
         assert sorted(store.lexical.holding(("car",), ids).tolist()) == [1, 2]
         assert store.lexical.holding(("boat",), ids).tolist() == []
+        clauses = [("car",), ("blue", "car"), ("boat",)]
+        assert [ids[each].tolist() for each in store.lexical.holders(clauses, ids)] == [
+            store.lexical.holding(clause, ids).tolist() for clause in clauses
+        ]
 
     def test_a_phrase_needs_its_words_next_to_each_other(self, store: Store) -> None:
         store.catalog.put("c", change("apart", "red car and blue house"))

@@ -78,6 +78,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "tags_of": lambda store, ids: dict(store.catalog.tags_of(ids)),
     "records": lambda store, ids: [dict(store.catalog.records("c", key)) for key in _KEYS],
     "holding": lambda store, ids: sorted(store.lexical.holding((_WORD,), ids).tolist()),
+    "holders": lambda store, ids: store.lexical.holders([(_WORD,), ("cach", "river")], ids).tolist(),
     "occurring": lambda store, ids: store.lexical.occurring([(_WORD,), ("cach", "river"), ("river",)], 3),
     "best_with": lambda store, ids: [
         _listed(each) for each in store.lexical.best_with([(_WORD,), ("river",)], WEIGHTS)

@@ -213,15 +213,18 @@ class IndexFacts:
     def coverage(self, ids: Ids) -> Scores:
         """Return the idf-weighted share of the query's terms that each chunk contains, in [0, 1]."""
         weights = weights_of(self.plan)
-        forms = self.plan.query.languages.forms
         total = sum(weights.values())
         share = np.zeros(len(ids))
-        for clause, weight in weights.items():
-            holders = [self.holding(form, ids) for form in (clause, *forms.get(clause, ()))]
-            share += weight * np.isin(ids, np.concatenate(holders))
-        if total:
-            return share / total
-        return share
+        if not total or not self.reader:
+            return share
+        forms = self.plan.query.languages.forms
+        spellings = [(clause, *forms.get(clause, ())) for clause in weights]
+        holders = self.reader.lexical.holders([each for clause in spellings for each in clause], ids)
+        place = 0
+        for several, weight in zip(spellings, weights.values(), strict=True):
+            share += weight * holders[place : place + len(several)].any(axis=0)
+            place += len(several)
+        return share / total
 
     def kinds(self, ids: Ids) -> Sequence[str]:
         """Return the kind of each chunk's document, or an empty string for a chunk that no longer exists."""

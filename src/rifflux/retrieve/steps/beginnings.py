@@ -42,11 +42,10 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> C
     shortest = min([len(each) for each in asked], default=0)
     begins: dict[int, float] = {}
     for id, each in names.items():
-        called = (each.title, each.key, *each.aliases)
         firsts = each.readings.get(FIRSTS)
         if firsts is None:
             firsts = []
-            for name in called:
+            for name in (each.title, each.key, *each.aliases):
                 text = name
                 if not name.isascii():
                     text = fold(name)
@@ -55,7 +54,7 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> C
             each.readings[FIRSTS] = firsts
         if first.isdisjoint(firsts):
             continue
-        for name in called:
+        for name in (each.title, each.key, *each.aliases):
             # Only letters that are not of ASCII may become several.
             if name.isascii() and len(name) < shortest:
                 continue

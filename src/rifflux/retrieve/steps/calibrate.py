@@ -137,21 +137,25 @@ class PassageTerms:
     at: Array
     times: Sequence[Sequence[str]] = ()
     dated: NDArray[np.bool_] | None = None
+    #: The passages that contain each clause, as far as somebody looked for it.
+    found: dict[tuple[Clause, bool], NDArray[np.bool_]] = field(default_factory=dict)
 
     def holding(self, clause: Clause, *, own: bool = False) -> NDArray[np.bool_]:
         """Return the passages in which the terms of a clause are adjacent; with `own` not in further phrases.
 
         A passage of a given time need not name it as the query does.
         """
-        found = np.zeros(len(self.ids), np.bool_)
-        wanted = [self.number_of(term) for term in clause]
-        if wanted and None not in wanted:
-            numbers = self.numbers[: self.own] if own else self.numbers
-            places = np.flatnonzero(numbers == wanted[0])
-            for further, number in enumerate(wanted[1:], 1):
-                # A gap follows the last term, so that no place is beyond the end.
-                places = places[numbers[places + further] == number]
-            found[self.rows[places]] = True
+        found = self.found.get((clause, own))
+        if found is None:
+            found = self.found[clause, own] = np.zeros(len(self.ids), np.bool_)
+            wanted = [self.number_of(term) for term in clause]
+            if wanted and None not in wanted:
+                numbers = self.numbers[: self.own] if own else self.numbers
+                places = np.flatnonzero(numbers == wanted[0])
+                for further, number in enumerate(wanted[1:], 1):
+                    # A gap follows the last term, so that no place is beyond the end.
+                    places = places[numbers[places + further] == number]
+                found[self.rows[places]] = True
         found = found[self.at]
         if self.dated is not None and not own and any(_is_within(clause, each) for each in self.times):
             found |= self.dated
@@ -198,24 +202,25 @@ def _indexed(sequences: TermSequences, table: Candidates, analyzer: Analyzer) ->
 
     None if one of these was not indexed.
     """
+
+    def numbered(words: str, language: str) -> list[Any]:
+        return [sequences.number_of(term) for term in analyzer.of(language).joined(words).split()]
+
     passages = []
     for hit, title, text in zip(table.passages, sequences.titles, sequences.texts, strict=True):
-        own = analyzer.of(hit.language)
-
-        def numbers(words: str, own: Analyzer = own) -> list[Any]:
-            return [sequences.number_of(term) for term in own.joined(words).split()]
-
-        aliases = searchable_properties(hit.kind, hit.metadata).names if hit.metadata else ()
-        if aliases:
+        names: list[Sequence[int] | Array] = [title]
+        if hit.metadata and (aliases := searchable_properties(hit.kind, hit.metadata).names):
             # The indexed title is followed by them.
-            title = title[: len(own.terms(hit.title))]
-        headings = numbers(hit.heading_path) if hit.heading_path else []
+            title = title[: len(analyzer.of(hit.language).terms(hit.title))]
+            names = [title, *(numbered(each, hit.language) for each in aliases)]
+        headings = numbered(hit.heading_path, hit.language) if hit.heading_path else []
+        phrases: list[Sequence[Any]] = []
+        if hit.metadata or hit.path == hit.key:
+            phrases = [numbered(each, hit.language) for each in beside(hit)]
         # The text of a document that has none is its title.
-        own_text = title if hit.span == (0, 0) else text
-        names: list[Sequence[int] | Array] = [title, *(numbers(each) for each in aliases)]
-        passages.append(_Passage(title, headings, own_text, [numbers(each) for each in beside(hit)], names))
-    read = chain.from_iterable((each.headings, *each.phrases, *each.names[1:]) for each in passages)
-    if any(number is None for numbers in read for number in numbers):
+        passages.append(_Passage(title, headings, title if hit.span == (0, 0) else text, phrases, names))
+    analyzed = chain.from_iterable((each.headings, *each.phrases, *each.names[1:]) for each in passages)
+    if any(None in numbers for numbers in analyzed):
         return None
     return _columns(table.ids, passages, sequences.number_of)
 
@@ -252,12 +257,16 @@ def _terms_of(
 
 
 def _columns(ids: Ids, passages: Sequence[_Passage], number_of: Callable[[str], int | None]) -> PassageTerms:
-    gap = [_GAP]
+    gap = np.array([_GAP], np.int32)
     parts: list[Any] = []
     sizes: list[int] = []
     for each in passages:
-        parts += (each.title, gap, each.headings, gap, each.text, gap)
-        sizes += (len(each.title) + len(each.headings) + 2, len(each.text) + 1)
+        parts += (each.title, gap)
+        if each.headings:
+            parts += (each.headings, gap)
+        parts += (each.text, gap)
+        text = len(each.text) + 1
+        sizes += (sum(map(len, parts[-6 if each.headings else -4 :])) - text, text)
     own = sum(sizes)
     places = np.arange(len(passages))
     halves = np.repeat(np.arange(2 * len(passages)), sizes)
@@ -267,12 +276,12 @@ def _columns(ids: Ids, passages: Sequence[_Passage], number_of: Callable[[str], 
             parts += (phrase, gap)
             rows.append(np.full(len(phrase) + 1, place))
     # An empty list would be of floating-point numbers.
-    numbers = np.concatenate(parts, dtype=np.int64, casting="unsafe") if parts else np.empty(0, np.int64)
+    numbers = np.concatenate(parts, dtype=np.int32, casting="unsafe") if parts else np.empty(0, np.int32)
     return PassageTerms(
         ids=ids,
         numbers=numbers,
         own=own,
-        rows=np.concatenate(rows),
+        rows=np.concatenate(rows) if len(rows) > 1 else rows[0],
         naming=(halves & 1 == 0) & (numbers[:own] != _GAP),
         names=[each.names for each in passages],
         number_of=number_of,

@@ -210,7 +210,7 @@ def title(inputs: FeatureInput) -> Scores:
     """Return the share of the terms of the title and headings that are in the query; zero without any."""
     passages = inputs.passages
     naming = np.flatnonzero(passages.naming)
-    names = np.unique((passages.rows[naming] << _ROW) | passages.numbers[naming])
+    names = np.unique((passages.rows[naming] << _ROW) | passages.numbers[naming].astype(np.int64))
     rows = names >> _ROW
     count = len(passages.ids)
     counts = np.bincount(rows, minlength=count)
@@ -352,12 +352,13 @@ def words_of_the_best(
     present = np.zeros((count, len(terms) + 1), np.bool_)
     within = np.minimum(np.searchsorted(terms, numbers), max(len(terms) - 1, 0))
     present[rows, np.where(terms[within] == numbers, within, len(terms)) if len(terms) else 0] = True
+    # Sums of the first values to the last one, added one after another.
     model_of = np.minimum(np.arange(count), best)
-    found = np.zeros(count)
-    totals = np.zeros(len(models))
-    for place in range(order.shape[1]):
-        found += values[model_of, place] * present[np.arange(count), order[model_of, place]]
-        totals += values[:, place]
+    contained = np.where(present[np.arange(count)[:, None], order[model_of]], values[model_of], 0.0)
+    if not order.shape[1]:
+        return np.zeros(count)
+    found = np.cumsum(contained, axis=1)[:, -1]
+    totals = np.cumsum(values, axis=1)[:, -1]
     return np.asarray(found / np.where(totals > 0, totals, 1.0)[model_of])
 
 

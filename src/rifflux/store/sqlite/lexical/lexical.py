@@ -318,8 +318,18 @@ class SqliteLexical(Lexical):
         return np.array([id for (id,) in rows], np.int64)
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
-        with self._words(Query("", required=(clause,))) as words:
-            return ids[np.isin(words.rows_of_ids(ids), words.matches(clause).rows)]
+        (found,) = self.holders((clause,), ids)
+        return np.asarray(ids[found])
+
+    def holders(self, clauses: Sequence[Clause], ids: Ids) -> NDArray[np.bool_]:
+        found = np.zeros((len(clauses), len(ids)), np.bool_)
+        with self._words(Query("", required=tuple(clauses))) as words:
+            rows = words.rows_of_ids(ids)
+            for row, clause in zip(found, clauses, strict=True):
+                known = words.matches(clause).rows
+                if len(known):
+                    row[:] = known[np.minimum(np.searchsorted(known, rows), len(known) - 1)] == rows
+        return found
 
     def sequences(self, ids: Ids) -> TermSequences | None:
         with self.view.reading() as (connection, owners):

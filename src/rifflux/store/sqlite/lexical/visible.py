@@ -245,8 +245,7 @@ class VisibleWords:
         rows = self.rows_of_ids(ids)
         if len(rows) and (rows.min() < 0 or rows.max() >= self._base):
             return None
-        found = [self.file.title_and_text(row) for row in self._stored(rows).tolist()]
-        return TermSequences([title for title, _ in found], [text for _, text in found], self.file.number)
+        return TermSequences(*self.file.titles_and_texts(self._stored(rows)), self.file.number)
 
     def matches(self, clause: Clause, *, prefix: bool = False) -> Matches:
         """Return the rows that contain a phrase of adjacent terms, or a term with a prefix."""

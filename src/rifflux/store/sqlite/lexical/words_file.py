@@ -124,10 +124,11 @@ class WordsFile:
             self._numbers[term] = number
         return number
 
-    def title_and_text(self, row: int) -> tuple[Array, Array]:
-        """Return the numbers of the terms of a row's title and of its text, in order."""
-        title, text, end = self.sequence_starts[2 * row : 2 * row + 3].tolist()
-        return self.sequences[title:text], self.sequences[text:end]
+    def titles_and_texts(self, rows: Ids) -> tuple[list[Array], list[Array]]:
+        """Return the numbers of the terms of the title and of the text of some rows, in order."""
+        bounds = self.sequence_starts[2 * rows[:, None] + np.arange(3)].tolist()
+        titles = [self.sequences[title:text] for title, text, _ in bounds]
+        return titles, [self.sequences[text:end] for _, text, end in bounds]
 
     def beginning(self, start: str) -> slice:
         """Return the numbers of all owners' terms with a prefix."""
