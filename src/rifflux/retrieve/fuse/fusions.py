@@ -234,7 +234,7 @@ class Adaptive(_Weighted):
     Chosen on development collections by bench/quality/fusion.py, which also measures each term's ablation.
     """
 
-    priors: Mapping[str, float] = field(default_factory=lambda: {"code": 0.85, "message": 0.3})
+    priors: Mapping[str, float] = field(default_factory=lambda: {"code": 0.7, "message": 0.3})
     prior: float = 0.45
     slope: float = 3.33
     explained: float = 0.0
