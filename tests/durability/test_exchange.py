@@ -148,6 +148,30 @@ def test_a_copy_without_vectors_and_one_of_an_older_version_are_restored(tmp_pat
         assert index.status().schema_version > 2
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+def test_an_index_behind_a_link_is_the_index(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    with rifflux.open(path, model="hash") as index:
+        index.add([Document(f"d{number}", f"marmot {number}") for number in range(DOCUMENTS)])
+        index.admin.backup(tmp_path / "copy.db")
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links" / "link.db"
+    link.symlink_to(path)
+    assert rifflux.diagnose(link) == []
+    with rifflux.open(link, create=False) as index:
+        index.add(Document("late", "pika"))
+    with pytest.raises(InvalidArgument, match="is the index itself"):
+        rifflux.restore(link, path)
+    with path.open("r+b") as file:
+        file.write(bytes(100))
+    rifflux.repair(link)
+    assert keys(path) == {"late", *(f"d{number}" for number in range(DOCUMENTS))}
+    rifflux.restore(tmp_path / "copy.db", link)
+    assert "late" not in keys(path)
+    # Nothing is put beside the link.
+    assert [each.name for each in link.parent.iterdir()] == [link.name]
+
+
 def test_what_is_no_sound_copy_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     copy = tmp_path / "copy.db"

@@ -56,10 +56,21 @@ def open_store(location: str | Path, *, create: bool = True, neighbours: str = "
     """
     place = IndexPlace.of(location)
     module, _, name = STORES[place.scheme].partition(":")
+    where = place.name
+    if place.is_file:
+        where = str(_behind_link(where))
     store: Store = getattr(import_module(module), name).open(
-        place.name, create=create, neighbours=neighbours, state=str(state)
+        where, create=create, neighbours=neighbours, state=str(state)
     )
     return store
+
+
+def _behind_link(path: str | Path) -> Path:
+    """Return the path of the file itself: locks and files beside an index are named after it, whatever links to it."""
+    path = Path(path).expanduser()
+    if path.is_symlink():
+        return path.resolve()
+    return path
 
 
 def exposure(path: str | Path) -> list[Problem]:
@@ -97,7 +108,7 @@ def salvage_store(path: str | Path) -> Salvaged:
     """
     from rifflux.store.sqlite.maintenance.salvage import salvage
 
-    return salvage(str(path))
+    return salvage(str(_behind_link(path)))
 
 
 def restore_store(copy: str | Path, path: str | Path, check: Callable[[Path], None]) -> Path | None:
@@ -107,4 +118,4 @@ def restore_store(copy: str | Path, path: str | Path, check: Callable[[Path], No
     """
     from rifflux.store.sqlite.maintenance.restore import restore
 
-    return restore(Path(copy).expanduser(), Path(path).expanduser(), check)
+    return restore(Path(copy).expanduser(), _behind_link(path), check)

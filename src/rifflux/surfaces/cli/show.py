@@ -301,7 +301,10 @@ class ProgressLines:
             self._stage = stage
             self._began = now
             self._due = now + EVERY_S
-            self._print(f"started, {total:,} in all" if total else "started")
+            if total:
+                self._print(f"started, {total:,} in all")
+            else:
+                self._print("started")
         elif done < self._done:
             self._before += self._done
         self._done = done

@@ -146,6 +146,17 @@ class TestFaults:
             index.add(Document("d2", f"The heron {word(2)} stands."))
             assert index.admin.check() == []
 
+    def test_a_text_that_was_changed_is_put_right_by_its_chunks(self, db: Path) -> None:
+        with rifflux.open(db) as index:
+            text = index.document("d1").text
+            hits = [(hit.id, hit.text) for hit in index.search("long heron", mode="lexical")]
+        inject(db, "update document_text set text = replace(text, 'heron 1 stands', 'h\u00e9ron 1 stands')")
+        inject(db, "delete from chunk where document = 2 and position = 1")
+        rifflux.repair(db)
+        with rifflux.open(db) as index:
+            assert index.document("d1").text == text
+            assert [(hit.id, hit.text) for hit in index.search("long heron", mode="lexical")] == hits
+
     def test_what_is_recovered_stays_its_owners_and_as_closed_as_it_was(self, db: Path) -> None:
         with rifflux.open(db) as index:
             ann = index.scoped(rifflux.Scope("ann"))

@@ -122,7 +122,7 @@ def file_beside(path: Path) -> apsw.VFSFile:
     It is one of SQLite's files: closing any other would release every lock of this process on the index, and another
     process would then remove the log, or replace the index, that is still in use here.
     """
-    return apsw.VFSFile("win32" if os.name == "nt" else "unix", str(path.absolute()), _MAIN_FILE.copy())
+    return apsw.VFSFile("win32" if os.name == "nt" else "unix", str(path.resolve()), _MAIN_FILE.copy())
 
 
 def _make_folder(folder: Path) -> None:

@@ -38,6 +38,13 @@ _LENGTH = "update chunk set length = ? where id = ?"
 _HASH = "update chunk set hash = :hash, words = :hash where id = :id"
 _DROP_VECTORS = "delete from vector where chunk = ?"
 _DROP_VECTOR = "delete from vector where id = ?"
+_OTHER_TEXTS = "select document from document_text where hash <> text_hash(text)"
+_TEXT = "select text from document_text where document = ?"
+# Chunks whose hash shows if their text is whole.
+_PARTS = """
+select id, span_start, span_end, text from chunk
+where document = ? and span_end and embedded is null and words is not null and json_valid(headings)"""
+_PUT_TEXT = "update document_text set text = ? where document = ?"
 _READ_AGAIN = "update file set size = -1, hash = '' where id = ?"
 _OTHER_RESULTS = "update owner set generation = generation + 1"
 
@@ -45,7 +52,7 @@ _OTHER_RESULTS = "update owner set generation = generation + 1"
 def mend(view: OwnerView, analysis: Analysis) -> Mended:
     """Mend the rows and the word index in steps of one transaction each."""
     done: list[str] = []
-    for step in (_indexes, _rows, _hashes, _vectors, _revision, _terms):
+    for step in (_indexes, _texts, _rows, _hashes, _vectors, _revision, _terms):
         with view.writing() as (connection, _):
             # References between rows that are mended together hold again at the end.
             connection.execute("pragma defer_foreign_keys = on")
@@ -67,6 +74,29 @@ def _indexes(connection: apsw.Connection, _: Analysis) -> Iterator[str]:
     if any(sign in line for line, _ in check.damage(connection) for sign in check.INDEXES):
         connection.execute("reindex")
         yield "the indexes of the tables: made anew"
+
+
+def _texts(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
+    """Put chunks that are whole in the place of what differs from them in a damaged text of their document.
+
+    Otherwise chunks that are lost would be made again from that text, and these with them.
+    """
+    damaged = [document for (document,) in _fetched(connection.execute(_OTHER_TEXTS))]
+    if not damaged:
+        return
+    changed = {id for id, _ in check.changed_chunks(connection, analysis)}
+    count = 0
+    for document in damaged:
+        before: Any = connection.execute(_TEXT, (document,)).get
+        text = before
+        for id, start, end, part in _fetched(connection.execute(_PARTS, (document,))):
+            if id not in changed and len(part) == end - start and end <= len(text):
+                text = text[:start] + part + text[end:]
+        if text != before:
+            connection.execute(_PUT_TEXT, (text, document))
+            count += 1
+    if count:
+        yield f"{count} texts differed from their chunks: took what is whole in these"
 
 
 def _rows(connection: apsw.Connection, _: Analysis) -> Iterator[str]:

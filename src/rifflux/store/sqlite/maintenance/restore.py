@@ -39,7 +39,11 @@ def restore(copy: Path, path: Path, check: Callable[[Path], None]) -> Path | Non
                 _copy(copy, new)
             check(new)
         except DamagedIndex as error:
-            reason = str(error.__cause__ or error)
+            cause = error.__cause__
+            if isinstance(cause, apsw.IOError):
+                reason = "a page differs from its checksum"
+            else:
+                reason = str(cause or error)
             raise DamagedIndex(f"the copy {copy} is damaged ({reason}): restore another one") from error
         _close(new)
         if path.exists():
