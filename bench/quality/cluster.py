@@ -23,7 +23,7 @@ import numpy as np
 
 import rifflux
 from rifflux.evaluate.collection import read_beir
-from rifflux.session.searching import REQUESTS
+from rifflux.store import REQUESTS
 from rifflux.store.opensearch import OpenSearchStore
 
 MODES = ("lexical", "hybrid")

@@ -17,7 +17,7 @@ import pytest
 
 import rifflux
 from rifflux.errors import Busy, NewerIndex, NotAnIndex, NotFound, OutsideRoots, UnusableIndex
-from rifflux.session.searching import REQUESTS
+from rifflux.store import REQUESTS
 from rifflux.store.opensearch import OpenSearchStore
 from rifflux.store.opensearch.engine import WORLD, ClusterIndex, owner_key
 from rifflux.store.opensearch.rows import chunk_id

@@ -83,7 +83,7 @@ class Federation:
         searcher = self.searcher(source)
         owner = source.view.store.owner
         options = searcher.options(source.mode(mode), fusion, None, searcher.profile.diversity)
-        with searcher.store.memoized():
+        with searcher.store.memoized(self.deadline) as reads:
             if owner in self._parsed:
                 parsed = replace(self._parsed[owner], clock=Stopwatch())
             else:
@@ -92,6 +92,8 @@ class Federation:
             limits = narrowed(parsed.query.filter, source.filter())
             parsed = replace(parsed, query=replace(parsed.query, filter=limits))
             results, table = searcher.results(parsed, top_k, options)
+        if reads:
+            results = replace(results, trace=reads.traced(results.trace))
         return SourceResults(searcher, parsed, options, results, table)
 
 

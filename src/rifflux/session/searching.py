@@ -71,8 +71,6 @@ if TYPE_CHECKING:
     from rifflux.retrieve.query.mentions import CreditVocabulary
     from rifflux.retrieve.steps.rerank import Rerank
 
-#: What a trace counts the requests of a search to another machine as.
-REQUESTS = "requests"
 #: The code of the notice that the query has no vector.
 NO_QUERY_VECTOR = "query_vector.missing"
 #: The facts of a work that a filter or a query may name.
@@ -194,9 +192,7 @@ class Searcher:
             parsed = searcher.parse(query, limits, deadline=deadline)
             results, _ = searcher.results(parsed, request.top_k, options, request.offset)
         if reads:
-            counts = {**results.trace.counts, REQUESTS: reads.requests}
-            degraded = (*results.trace.degraded, *reads.notices)
-            results = replace(results, trace=replace(results.trace, counts=counts, degraded=degraded))
+            results = replace(results, trace=reads.traced(results.trace))
         if request.min_score is not None:
             results = at_least(request.min_score, results)
         if finish:

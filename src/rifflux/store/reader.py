@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rifflux.store.catalog import ChunkFacts
 from rifflux.store.lexical import FieldWeights
-from rifflux.types import Execution, Notice, Query, Ranking
+from rifflux.types import Execution, Notice, Query, Ranking, Trace
 
-__all__ = ["DESCRIBED", "LEXICAL", "SEMANTIC", "CandidateRequest", "CandidateResponse", "Reads", "Totals"]
+__all__ = ["DESCRIBED", "LEXICAL", "REQUESTS", "SEMANTIC", "CandidateRequest", "CandidateResponse", "Reads", "Totals"]
 
 #: The channels of every engine: by words (BM25) and by meaning (cosine).
 LEXICAL = "lexical"
 SEMANTIC = "semantic"
+#: What a trace counts the requests of a search to other machines as.
+REQUESTS = "requests"
 #: The number of best candidates of each ranking whose facts are included. Names are looked for among the best by words.
 DESCRIBED: Mapping[str, int] = {LEXICAL: 100, SEMANTIC: 50}
 
@@ -38,6 +40,11 @@ class Reads:
 
     requests: int = 0
     notices: list[Notice] = field(default_factory=list)
+
+    def traced(self, trace: Trace) -> Trace:
+        """Return the trace of a search with them."""
+        counts = {**trace.counts, REQUESTS: self.requests}
+        return replace(trace, counts=counts, degraded=(*trace.degraded, *self.notices))
 
 
 @dataclass(frozen=True, slots=True)

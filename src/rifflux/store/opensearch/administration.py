@@ -1,4 +1,4 @@
-"""Looking after an index on a cluster: its state, creation, a new mapping, snapshots."""
+"""Looking after an index on a cluster: its state, creation, shards, snapshots."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rifflux.errors import Busy, Conflict, InvalidArgument, NotFound, UnusableIn
 from rifflux.store.opensearch.address import ClusterAddress
 from rifflux.store.opensearch.engine import ClusterIndex
 from rifflux.store.opensearch.filters import JSON
-from rifflux.store.opensearch.mapping import SCHEMA_VERSION, index_body
+from rifflux.store.opensearch.mapping import index_body
 from rifflux.types import Progress
 
 #: The most shards and copies that an index may be made with.
@@ -23,7 +23,7 @@ MOST_REPLICAS = 10
 #: Seconds between two looks at a long job of the cluster.
 _LOOK = 0.5
 _SNAPSHOT = re.compile(r"[a-z0-9][a-z0-9._-]{0,199}")
-#: Behind the name of an index, what a copy of it with another mapping is called.
+#: Behind the name of an index, what the name of a copy of it begins with.
 _COPY = "--"
 
 
@@ -48,7 +48,7 @@ class ClusterStatus:
 
 @dataclass(frozen=True, slots=True)
 class Reindexed:
-    """An index that was copied to one with another mapping or other shards, which took its place."""
+    """An index that was copied to one with other shards, which took its place."""
 
     former: str
     index: str
@@ -130,27 +130,23 @@ class ClusterAdministration:
     def reindex(
         self, shards: int | None = None, replicas: int | None = None, progress: Progress | None = None
     ) -> Reindexed:
-        """Copy the index to one with this version's mapping and other shards, and put that in its place at one moment.
+        """Copy the index to one with other shards or replicas, and put that in its place at one moment.
 
         Searches go on; what is written meanwhile is refused. An interrupted copy is removed; one that was killed is
         finished by the next call, and until then the index takes no writes.
         """
         start = time.monotonic()
-        with closing(ClusterIndex.connect(self.address)) as engine:
+        with closing(self._open()) as engine:
             client = engine.client
             name = engine.address.name
-            if not engine.exists():
-                raise NotFound(f"there is no index {self.address}: index something into it first")
             former, settings = self._settings(engine)
             shards = shards or int(settings["number_of_shards"])
             replicas = int(settings["number_of_replicas"]) if replicas is None else replicas
             _check_shards(shards, replicas)
-            new = f"{name}{_COPY}{SCHEMA_VERSION}.{shards}.{replicas}"
+            new = f"{name}{_COPY}{shards}.{replicas}"
             if new == former:
                 new += ".0"
             mapping = engine.call(client.indices.get_mapping, index=former)[former]["mappings"]
-            if mapping.get("_meta", {}).get("rifflux", {}).get("schema", 0) > SCHEMA_VERSION:
-                raise UnusableIndex(f"{self.address} was made by a newer version of Rifflux: upgrade it here")
             body = index_body(shards=shards, replicas=replicas)
             vectors = {key: value for key, value in mapping["properties"].items() if key.startswith("vector_")}
             body["mappings"]["properties"] |= vectors

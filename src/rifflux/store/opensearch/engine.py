@@ -55,6 +55,9 @@ ANYTHING = ".{0,}"
 #: Owners whose statistics are cached.
 _CACHED = 256
 _RETRIES = 5
+#: What responses to searches omit of each hit, and those to searches for candidates.
+_OMITTED = "-responses.hits.hits._index,-responses.hits.hits._routing"
+NAMELESS = f"{_OMITTED},-responses.hits.hits._id"
 #: Seconds to wait before an overloaded cluster is asked again.
 _WAITS = (0.05, 0.2, 0.8)
 #: What a bulk request answers for a row that is missing, or is there already, and is no failure.
@@ -483,10 +486,13 @@ class OwnedRows:
         """Return the body of a search for rows of a type that meet conditions."""
         return {"track_total_hits": False, "query": all_of(self.conditions(type, conditions)), **options}
 
-    def search_all(self, bodies: Sequence[JSON], *, among: Iterable[str] | None = None) -> list[JSON]:
+    def search_all(
+        self, bodies: Sequence[JSON], *, among: Iterable[str] | None = None, omitted: str = _OMITTED
+    ) -> list[JSON]:
         """Return the responses to several searches, in one request.
 
         What this process wrote before is found; with `among`, only where it was written with one of these names.
+        `omitted` is what the responses lack.
         """
         if not bodies:
             return []
@@ -498,11 +504,13 @@ class OwnedRows:
             limit = {"timeout": f"{max(int(800 * engine.bounds.left() / engine.tries), 1)}ms"}
         for each in bodies:
             lines += ({"routing": self.routing, "preference": "_local"}, {**each, **limit})
-        found = engine.read("msearch", index=engine.address.name, body=lines)
+        found = engine.read("msearch", index=engine.address.name, body=lines, params={"filter_path": omitted})
         for each in found["responses"]:
             if "error" in each:
                 self._refuse(each)
             engine.is_partial(each)
+            # Without hits, nothing is left of them to omit something from.
+            each.setdefault("hits", {}).setdefault("hits", [])
         return list(found["responses"])
 
     def _refuse(self, response: JSON) -> None:

@@ -15,7 +15,7 @@ from rifflux.store.catalog import ChunkFacts
 from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.opensearch.address import ClusterAddress
 from rifflux.store.opensearch.catalog import OpenSearchCatalog
-from rifflux.store.opensearch.engine import PAGE, ClusterIndex, OwnedRows, vector_field
+from rifflux.store.opensearch.engine import NAMELESS, PAGE, ClusterIndex, OwnedRows, vector_field
 from rifflux.store.opensearch.filters import JSON, none_of, terms
 from rifflux.store.opensearch.lexical import MOST_HITS, SLACK, OpenSearchLexical, counting
 from rifflux.store.opensearch.mapping import SCHEMA_VERSION
@@ -145,7 +145,7 @@ class OpenSearchStore(Store):
             bodies.append(first)
             if size > near:
                 bodies.append({**nearest, "from": near, "size": size - near})
-        answers = [each["hits"]["hits"] for each in self.rows.search_all(bodies)]
+        answers = [each["hits"]["hits"] for each in self.rows.search_all(bodies, omitted=NAMELESS)]
         ranked = [each for hits in answers[:lexical] for each in hits]
         similar = [each for hits in answers[lexical:] for each in hits]
         rankings: dict[str, Ranking] = {}

@@ -38,7 +38,7 @@ def status(here: CommonOptions) -> None:
     rows = [
         ("index", found.index),
         ("health", found.health + (f", {found.unassigned} parts or copies on no node" if found.unassigned else "")),
-        ("cluster", f"OpenSearch {found.version}, {found.nodes} nodes"),
+        ("cluster", f"OpenSearch {found.version}, nodes: {found.nodes}"),
         ("parts", f"{found.shards}, with {found.replicas} copies each"),
         ("rows", f"{found.rows:,}, and {found.deleted:,} deleted ones until segments are merged"),
         ("size", f"{found.bytes / 1e6:,.1f} MB"),
@@ -64,7 +64,7 @@ def init(here: CommonOptions, shards: Shards = 1, replicas: Replicas = 1) -> Non
 
 @cluster.command(epilog="Example: rifflux cluster reindex --shards 6 --db opensearch://localhost:9200/notes")
 def reindex(here: CommonOptions, shards: Shards = None, replicas: Replicas = None) -> None:
-    """Copy the index to one with this version's mapping, or other shards, which then takes its place.
+    """Copy the index to one with other shards or replicas, which then takes its place.
 
     Searches go on meanwhile, and writes are refused. If it is killed, run it again: it goes on.
     """

@@ -118,7 +118,7 @@ class WorksRetriever:
         if NO_QUERY_VECTOR in self.settings.skip and isinstance(embedder := view.embedder, CachingEmbedder):
             embedder.fail(ModelError("it is skipped"))
         searcher = Searcher(view)
-        with searcher.store.memoized():
+        with searcher.store.memoized(deadline) as reads:
             start = perf_counter()
             question = self._read(searcher, query, filter, request.mode, clock, deadline)
             packer = Packer(
@@ -154,7 +154,9 @@ class WorksRetriever:
             if found.plan.variants:
                 variants = searcher.variant_notes(found.plan, retrieval.reranked)
                 retrieval = replace(retrieval, trace=replace(trace, notes=(*variants, *trace.notes)))
-            return retrieval
+        if reads:
+            return replace(retrieval, trace=reads.traced(retrieval.trace))
+        return retrieval
 
     @property
     def configured(self) -> str:
