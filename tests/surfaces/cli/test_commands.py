@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pty
@@ -56,6 +57,7 @@ BREAKDOWN = {
 }
 STATUS = {"documents", "chunks", "embedded_chunks", "embedding_model", "roots", "schema_version"}
 ESCAPE = "\x1b"
+SCHEMA_3 = Path(__file__).parents[2] / "store" / "sqlite" / "schema-3.db.gz"
 
 
 @pytest.fixture
@@ -402,6 +404,16 @@ class TestRefusals:
         assert "not a Rifflux index" in run.refusal(*command, "--db", text)
         assert "is a folder" in run.refusal(*command, "--db", folder)
         assert (other.read_bytes(), text.read_bytes()) == before
+
+    def test_an_index_of_an_earlier_version_is_brought_up_to_date_by_the_command_it_names(
+        self, run: Any, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "index.db"
+        path.write_bytes(gzip.decompress(SCHEMA_3.read_bytes()))
+        assert "'rifflux index'" in run.refusal("status", "--db", path)
+        run("index", "--db", path)
+        assert path.with_name("index.db.schema-3").exists()
+        assert run.json("status", "--db", path)["documents"] > 0
 
     def test_a_place_where_nothing_can_be_made_is_no_traceback(self, run: Any, notes: Path) -> None:
         assert "cannot be opened" in run.refusal("index", notes, "--db", notes / "birds.txt" / "index.db")

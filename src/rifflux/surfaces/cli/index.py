@@ -70,7 +70,8 @@ def index(
     if exclude and not paths:
         raise InvalidArgument("say which folder to leave it out of: rifflux index PATH --exclude PATTERN")
     location = settings.location(create=True)
-    is_new = isinstance(location, Path) and not location.exists()
+    is_there = isinstance(location, Path) and location.exists()
+    is_new = isinstance(location, Path) and not is_there
     if paths and is_new and not any(path.expanduser().exists() for path in paths):
         # There is nothing to index or update: a misspelt path must not leave an empty index behind.
         raise NotFound(f"nothing at {paths[0]}: check the path's spelling")
@@ -81,7 +82,8 @@ def index(
         raise InvalidArgument("say what belongs in the collection: rifflux index PATH --collection NAME")
     if language and not paths:
         raise InvalidArgument("say which files are in that language: rifflux index PATH --language NAME")
-    with open_configured(settings, create=bool(paths)) as opened:
+    # An index that is there may be of an earlier version, and this is the command that brings it up to date.
+    with open_configured(settings, create=bool(paths) or is_there) as opened:
         index = view_of(opened, user)
         if settings.facets:
             index.admin.declare_facets(*settings.facets)
