@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import platform
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -34,7 +35,7 @@ from rifflux.ingest.read.jsonl import JsonLines
 from rifflux.ingest.walk.find import RULES, Finder, FoundFile, Links, Skipped, until_link
 from rifflux.ingest.walk.ignore import Ignores
 from rifflux.models.cores import available_cores
-from rifflux.store import DocumentChange, FileState, Placed, Store
+from rifflux.store import Capability, DocumentChange, FileState, Placed, Store
 from rifflux.types import Failure, LeftOut, Notice, Progress
 from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
@@ -380,7 +381,15 @@ class Sync:
         Such a root fails with the cure if the loss is intended.
         """
         devices: dict[str, int] = json.loads(self.store.records.setting(_DEVICES) or "{}")
+        is_shared = Capability.ONE_FILE not in self.store.capabilities
         for root, missing in tally.missing.items():
+            if is_shared and missing and self.prune is None and (machine := machine_of(self.store, root)):
+                data = {"root": str(root), "files": len(missing)}
+                reason = f"the folder was read on {machine}, and {len(missing):,} of its files are not here: they stay"
+                tally.failed.append(Failure(str(root), reason, "root.elsewhere", Cure.PRUNE, data, "lost"))
+                continue
+            if is_shared and (missing or not machine_of(self.store, root)):
+                _note_machine(self.store, root)
             device = root.stat().st_dev if root.is_dir() else 0
             if missing and self.prune is None and (loss := self._loss(root, missing, tally.added[root], devices)):
                 data = {"root": str(root), "files": len(missing)}
@@ -435,6 +444,32 @@ def _missing(
         if not item.failed:
             unwanted |= affected
     return missing, unwanted
+
+
+# The machines that folders were read on, where several may write to an index
+
+
+_MACHINES = "machines"
+
+
+def machine_of(store: Store, root: Path | str) -> str:
+    """Return the name of another machine that read a root; empty if it was this one, or the index is a file.
+
+    On several machines, a path may lead to different folders.
+    """
+    if Capability.ONE_FILE in store.capabilities:
+        return ""
+    machines: dict[str, str] = json.loads(store.records.setting(_MACHINES) or "{}")
+    machine = machines.get(str(root), "")
+    return "" if machine == platform.node() else machine
+
+
+def _note_machine(store: Store, root: Path) -> None:
+    """Record that a root was read on this machine."""
+    machines: dict[str, str] = json.loads(store.records.setting(_MACHINES) or "{}")
+    if machines.get(str(root)) != platform.node():
+        machines[str(root)] = platform.node()
+        store.records.set(_MACHINES, json.dumps(machines, ensure_ascii=False, sort_keys=True), content=False)
 
 
 #: The setting that stores the devices of folders at their last sync.

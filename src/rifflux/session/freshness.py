@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rifflux.errors import RiffluxError
-from rifflux.store import EARLIEST_NS, LATEST_NS, STORED_BITS, Store
+from rifflux.store import EARLIEST_NS, LATEST_NS, STORED_BITS, Capability, Store
 from rifflux.types import Failure, Freshness
 
 #: Settings for the times of complete checks of roots, the skipped files and the files that could not be opened in
@@ -75,22 +75,30 @@ def synced(store: Store) -> Mapping[str, float]:
 
 def note_synced(store: Store, roots: Iterable[str], time: float) -> None:
     """Record the time at which roots were last synced completely."""
+    from rifflux.ingest.sync import machine_of
+
     if not store.read_only:
-        known = {root: at for root, at in synced(store).items() if Path(root).exists()}
+        known = {root: at for root, at in synced(store).items() if Path(root).exists() or machine_of(store, root)}
         store.records.set(_SYNCED, json.dumps(known | dict.fromkeys(roots, time), ensure_ascii=False), content=False)
 
 
 def look(store: Store, number: int) -> Freshness:
     """Return how far a store may lag behind its files, by checking `number` of them."""
+    from rifflux.ingest.sync import machine_of
+
     total, sampled = store.catalog.some_files(number)
     last = synced(store)
     there: dict[str, bool] = {}
+    # What another machine read cannot be judged by what lies here.
+    elsewhere: set[str] = set()
+    if Capability.ONE_FILE not in store.capabilities:
+        elsewhere = {root for root in {root for root, _ in sampled} if machine_of(store, root)}
     folders: set[tuple[str, Path]] = set()
     changed = 0
     for root, state in sampled:
         if root not in there:
             there[root] = Path(root).exists()
-        if not there[root]:
+        if not there[root] or root in elsewhere:
             continue
         path = Path(root, state.path)
         folders.add((root, path.parent))
@@ -115,7 +123,7 @@ def look(store: Store, number: int) -> Freshness:
         changed_files=round(changed / len(sampled) * total) if changed else 0,
         changed_folders=touched,
         synced_at=None if oldest is None else datetime.fromtimestamp(oldest, UTC).isoformat(timespec="seconds"),
-        missing_roots=tuple(sorted(root for root, exists in there.items() if not exists)),
+        missing_roots=tuple(sorted(root for root, exists in there.items() if not exists and root not in elsewhere)),
     )
 
 
@@ -124,12 +132,14 @@ def look(store: Store, number: int) -> Freshness:
 
 def note_unread(store: Store, root: str, left_out: Mapping[str, int], failed: Sequence[Failure]) -> None:
     """Record the numbers of files skipped in a root, by kind, and the files that could not be opened."""
+    from rifflux.ingest.sync import machine_of
+
     unopened = [[each.path, each.reason, each.kind] for each in failed[:MOST_UNOPENED]]
     for setting, noted in ((_LEFT_OUT, dict(left_out)), (_UNOPENED, unopened)):
         known = _recorded(store, setting)
         if known.get(root, type(noted)()) == noted:
             continue
-        current = {each: value for each, value in known.items() if Path(each).exists()}
+        current = {each: value for each, value in known.items() if Path(each).exists() or machine_of(store, each)}
         current[root] = noted
         store.records.set(setting, json.dumps(current, ensure_ascii=False), content=False)
 

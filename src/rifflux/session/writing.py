@@ -396,10 +396,14 @@ class Writer:
 
     def sync_alone(self, how: Indexing, tally: SyncTally | None = None) -> IndexReport:
         """Sync the contents of this collection, counting in `tally`."""
-        from rifflux.ingest.sync import SyncTally, remembered
+        from rifflux.ingest.sync import SyncTally, machine_of, remembered
 
         known = remembered(self.view.store)
-        missing = [str(target.within) for target in known if not target.within.exists()]
+        missing = [
+            str(target.within)
+            for target in known
+            if not target.within.exists() and not machine_of(self.view.store, target.root)
+        ]
         found = [target for target in known if target.within.exists()]
         report = self._add(found, (), how, tally or SyncTally())
         for _ in missing:
@@ -412,7 +416,7 @@ class Writer:
 
     def _targets(self, paths: Iterable[Path], how: Indexing, tally: SyncTally) -> list[Target]:
         """Return the targets to sync; forget a known path that is missing. Raises `NotFound` for an unknown one."""
-        from rifflux.ingest.sync import folders, forget, targets
+        from rifflux.ingest.sync import folders, forget, machine_of, targets
 
         assert how.finder
         paths = [path.expanduser() for path in paths]
@@ -420,6 +424,9 @@ class Writer:
         found = targets(existing, folders(self.view.store), how.finder)
         for path in paths:
             if how.prune is not False and not path.exists():
+                machine = machine_of(self.view.store, path.resolve())
+                if machine and not how.prune:
+                    raise NotFound(f"{path} is not here: it was read on {machine}", cure=Cure.PRUNE, root=str(path))
                 forgotten = forget(self.view.store, path.resolve())
                 if forgotten is None:
                     raise NotFound(f"nothing at {path}: check the path's spelling")
