@@ -236,7 +236,8 @@ class Cluster:
         user = None
         if os.geteuid() == 0:
             user = USER
-            for path in (self.data, *self.data.rglob("*")):
+            # What a node wrote itself is its own, and changes while others run.
+            for path in (self.data, self.data / "snapshots", folder, *folder.iterdir(), *(folder / "config").iterdir()):
                 os.chown(path, USER, USER)
         command = [
             "java", f"-Xms{self.heap}", f"-Xmx{self.heap}", *_JAVA,

@@ -245,7 +245,9 @@ class ClusterIndex:
         waits = [*_WAITS]
         while True:
             left = self.bounds.left()
-            parameters = {**arguments.get("params", {}), "request_timeout": left / self.tries}
+            # With a single host, only a deadline leaves time for a second try.
+            tries = self.tries if len(self.address.hosts) > 1 or self.bounds.deadline else 1
+            parameters = {**arguments.get("params", {}), "request_timeout": left / tries}
             try:
                 return self.call(getattr(self.reader, request), **{**arguments, "params": parameters})
             except Overloaded:

@@ -366,21 +366,32 @@ class OpenSearchLexical(Lexical):
         return np.array([scores.get(id, 0.0) for id in ids.tolist()])
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
+        (held,) = self.holders([clause], ids)
+        return np.array(ids[held], np.int64)
+
+    def holders(self, clauses: Sequence[Clause], ids: Ids) -> NDArray[np.bool_]:
         known: dict[Clause, tuple[Ids, Ids]] = self.rows.cached("held", dict)
-        empty = np.empty(0, np.int64)
-        seen, _ = known.get(clause, (empty, empty))
-        missing = ids[~np.isin(ids, seen)]
-        if len(missing) and len(clause) and not all(self.document_frequencies(clause).get(term) for term in clause):
-            return ids[:0]
-        found: set[int] = set()
-        for start in range(0, len(missing), PAGE):
-            narrow = [terms("uid", missing[start : start + PAGE].tolist()), contains(clause)]
-            answer = self.rows.search("chunk", narrow, size=PAGE, _source=False, docvalue_fields=["uid"])
-            found.update(each["fields"]["uid"][0] for each in answer["hits"]["hits"])
-        if len(missing):
-            self._note(known, clause, missing, np.array(sorted(found), np.int64))
-        _, holders = known.get(clause, (empty, empty))
-        return ids[np.isin(ids, np.append(holders, [*found]))]
+        unseen = np.empty(0, np.int64), np.empty(0, np.int64)
+        present = self.document_frequencies([*dict.fromkeys(chain.from_iterable(clauses))])
+        bodies = []
+        read: list[tuple[Clause, Ids]] = []
+        held: dict[Clause, Ids] = {}
+        for clause in dict.fromkeys(clauses):
+            seen, held[clause] = known.get(clause, unseen)
+            missing = ids[~np.isin(ids, seen)]
+            if not clause or not all(term in present for term in clause):
+                self._note(known, clause, missing, missing[:0])
+                continue
+            for start in range(0, len(missing), PAGE):
+                some = missing[start : start + PAGE]
+                narrow = [terms("uid", some.tolist()), contains(clause)]
+                bodies.append(self.rows.body("chunk", narrow, size=PAGE, _source=False, docvalue_fields=["uid"]))
+                read.append((clause, some))
+        for (clause, some), answer in zip(read, self.rows.search_all(bodies), strict=True):
+            found = np.array(sorted(each["fields"]["uid"][0] for each in answer["hits"]["hits"]), np.int64)
+            held[clause] = np.union1d(held[clause], found)
+            self._note(known, clause, some, found)
+        return np.array([np.isin(ids, held[clause]) for clause in clauses], np.bool_).reshape(len(clauses), len(ids))
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         frequencies = self._frequencies([((term,), False) for term in terms])
@@ -396,7 +407,7 @@ class OpenSearchLexical(Lexical):
         self._frequencies([(clause, False) for clause in clauses])
         scorings = [self.scoring(query, weights) for query in queries]
         places = [place for place, scoring in enumerate(scorings) if scoring.scored]
-        reading = {"size": _EXAMPLES, "_source": HIT}
+        reading = {"size": _EXAMPLES, "_source": HIT, "sort": ["_score", {"uid": "asc"}]}
         bodies = [{**self.candidates(queries[place], scorings[place], 1), **reading} for place in places]
         answers = self.rows.search_all(bodies)
         passages: dict[int, JSON] = self.rows.cached(("chunks", *HIT), dict)
