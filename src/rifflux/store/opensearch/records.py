@@ -39,14 +39,15 @@ class OpenSearchRecords(Records):
         return OwnedRows(self.settings.engine, owners)
 
     def get(self, kind: str, key: str, *, recent: bool = False) -> Record | None:
-        id = row_id(self.rows.owner, kind, key)
+        rows = self.rows
+        ids = [row_id(owner, kind, key) for owner in rows.owners]
 
         def read() -> Record | None:
-            row = self.rows.get([id]).get(id)
-            return _record(kind, row) if row else None
+            found = rows.get(ids)
+            return next((_record(kind, found[id]) for id in ids if id in found), None)
 
         if recent:
-            return self.rows.engine.recently(id, read)
+            return rows.engine.recently(" ".join(ids), read)
         return read()
 
     def write(self, *changes: Put | Delete) -> bool:
