@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -22,6 +23,8 @@ __all__ = ["Shell"]
 
 #: The ports that the pages name; each becomes a free one.
 PORTS = ("8642", "8765")
+#: A line of progress, in whose place a terminal shows a bar.
+PROGRESS = re.compile(r".+: (started(, [\d,]+ in all)?|[\d,]+ done, in [\d.]+ s|[\d,]+( of [\d,]+)?, [\d,]+/s.*)\n")
 
 
 class Shell:
@@ -61,7 +64,7 @@ class Shell:
         return kept | {"HOME": str(self.home), "PATH": path, "PYTHONPATH": source, "COLUMNS": "100", "NO_COLOR": "1"}
 
     def run(self, command: Command) -> tuple[str, int]:
-        """Run a command; return all that it printed, and its status. A server is waited for."""
+        """Run a command; return what it printed but progress, and its status. A server is waited for."""
         words = self.here(command.words)
         assert self._bash.stdin
         assert self._bash.stdout
@@ -71,7 +74,8 @@ class Shell:
         for line in self._bash.stdout:
             if line.startswith("@@ "):
                 break
-            lines.append(line)
+            if not PROGRESS.fullmatch(line):
+                lines.append(line)
         if words.split("#")[0].rstrip().endswith("&"):
             self._wait_for(words)
         return "".join(lines), int(line.removeprefix("@@ "))
