@@ -29,6 +29,8 @@ STANDS = 0.6
 #: A clause speaks of another if it holds this share of its words; the most clauses that say what one says.
 SPOKEN_OF = 0.3
 MOST_CLAUSES = 3
+#: A clause that contains this share of what the nearest one contains is as near.
+NEARLY = 0.9
 _WORD = re.compile(r"[^\W_]+(?:['’.,][^\W_]+)*")
 #: Where another speaker begins, or another sentence or half of one.
 _HARD = r"[;\n]|(?<!\b[A-Z])(?<!\b[A-Z][a-z])(?<!Mrs)[.?!](?=\s)|\s/\s|\s(?=\[)"
@@ -110,14 +112,10 @@ class Alignment:
 
     def saying(self, clause: TextClause) -> list[TextClause]:
         """Return the clauses of the source that say what one of the claim says: the nearest, and what that lacks."""
-        near = self.nearness[clause.words.start : clause.words.stop]
-        if not near.size:
+        by_clause = self._held_by_clause(clause)
+        if by_clause is None:
             return []
-        by_clause = np.array([_greatest(near[:, each.words.start : each.words.stop]) for each in self.source.clauses])
-        sums = by_clause.sum(axis=1)
-        best = int(sums.argmax())
-        if sums[best] < SPOKEN_OF * len(near):
-            return []
+        best = int(by_clause.sum(axis=1).argmax())
         chosen = [best]
         left = by_clause[best] < STANDS
         while left.any() and len(chosen) < MOST_CLAUSES:
@@ -129,6 +127,24 @@ class Alignment:
             left &= by_clause[best] < STANDS
         return [self.source.clauses[each] for each in chosen]
 
+    def nearest(self, clause: TextClause) -> list[TextClause]:
+        """Return the clauses of the source that contain the most of one of the claim, or nearly as much."""
+        by_clause = self._held_by_clause(clause)
+        if by_clause is None:
+            return []
+        sums = by_clause.sum(axis=1)
+        return [self.source.clauses[each] for each in np.flatnonzero(sums >= NEARLY * sums.max()).tolist()]
+
+    def _held_by_clause(self, clause: TextClause) -> Scores | None:
+        """Return how much of each word of a clause stands in each clause of the source; None if none speaks of it."""
+        near = self.nearness[clause.words.start : clause.words.stop]
+        if not near.size:
+            return None
+        by_clause = np.array([_greatest(near[:, each.words.start : each.words.stop]) for each in self.source.clauses])
+        if by_clause.sum(axis=1).max() < SPOKEN_OF * len(near):
+            return None
+        return by_clause
+
 
 def align(claim: TextWords, source: TextWords) -> Alignment:
     """Align the words of a claim with those of its source."""
@@ -139,16 +155,18 @@ def align(claim: TextWords, source: TextWords) -> Alignment:
 def denies(alignment: Alignment) -> bool:
     """Return True if a clause of the claim denies what its source says, or says what that denies.
 
-    A word of opposite meaning is a denial, and two denials are none.
+    It is compared with each clause of the source that contains nearly as much of it as the best one, and one that
+    agrees suffices. A word of opposite meaning is a denial, and two denials are none.
     """
     for clause in alignment.claim.clauses:
-        saying = alignment.saying(clause)
-        if not saying or is_aside(clause.text):
-            continue
-        is_denied = any(is_negated(each.text) for each in saying)
-        if (is_negated(clause.text) != is_denied) != opposed(clause.text, " ".join(each.text for each in saying)):
+        nearest = alignment.nearest(clause)
+        if nearest and not is_aside(clause.text) and not any(_agree(clause.text, each.text) for each in nearest):
             return True
     return False
+
+
+def _agree(claim: str, source: str) -> bool:
+    return (is_negated(claim) == is_negated(source)) != opposed(claim, source)
 
 
 def words_of(
