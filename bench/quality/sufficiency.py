@@ -4,10 +4,11 @@
 
 QUESTIONS is a set as `bench answers` reads it, INDEX one that holds its documents (made by `bench answers --keep`).
 Each question is answered with nothing refused. What is right and what has no answer are told apart by a logistic
-regression over the signals of `rifflux/answer/sufficient.py`, both weighing alike; answers that are wrong are left out,
-for whether they had better be refused is another question. Printed are, as tables in Markdown, the area under the ROC
-curve of each set by a fit on the others, what the weights in use refuse of it, the shares that are refused wrongly
-where so many questions without an answer are refused, and the weights fitted on all sets.
+regression over the signals of `rifflux/answer/sufficient.py`, both weighing alike, and every set as much as another.
+Answers that are wrong are left out, for whether they had better be refused is another question. Printed are, as tables
+in Markdown, the area under the ROC curve of each set by a fit on the others, what the weights in use refuse of it, the
+shares that are refused wrongly where so many questions without an answer are refused, and the weights fitted on all
+sets.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +35,7 @@ from rifflux.types import Scores, Vectors
 from rifflux.works.export import CITING
 
 #: The signals that are fitted where there are vectors of tokens.
-SIGNALS = ("relevance", "fit", "worst", "length")
+SIGNALS = ("relevance", "fit")
 #: Shares of the questions without an answer that are refused.
 REFUSED = (0.7, 0.75, 0.8, 0.85, 0.9)
 #: What each of the two classes weighs, against a penalty of 1 for the square of a standardized weight.
@@ -101,12 +103,14 @@ def _judged(index: Index, questions: Sequence[GoldQuestion]) -> Iterator[JudgedS
             yield JudgedSignals(found.enough.signals, is_answerable and each.verdict(text) == RIGHT, is_answerable)
 
 
-def fitted(judged: Sequence[JudgedSignals]) -> Fitted:
+def fitted(sets: Sequence[Sequence[JudgedSignals]]) -> Fitted:
     """Return the regression that tells right answers from questions without one, by Newton's method."""
-    rows = [each for each in judged if each.is_right or not each.is_answerable]
+    right_of = [[each for each in own if each.is_right] for own in sets]
+    others_of = [[each for each in own if not each.is_answerable] for own in sets]
+    rows = [*chain.from_iterable(right_of), *chain.from_iterable(others_of)]
     signals = _values(rows)
     right = np.array([each.is_right for each in rows], float)
-    weight = np.where(right > 0, WEIGHT / right.sum(), WEIGHT / (1 - right).sum())
+    weight = np.array([*_weights(right_of), *_weights(others_of)])
     mean = signals.mean(axis=0)
     deviation = signals.std(axis=0) + 1e-9
     design = np.hstack([np.ones((len(rows), 1)), (signals - mean) / deviation])
@@ -120,6 +124,13 @@ def fitted(judged: Sequence[JudgedSignals]) -> Fitted:
     return Fitted(mean, deviation, weights)
 
 
+def _weights(sets: Sequence[Sequence[JudgedSignals]]) -> Iterator[float]:
+    """Yield the weight of each question of one class: sets that have any share the weight of the class."""
+    filled = [own for own in sets if own]
+    for own in filled:
+        yield from repeat(WEIGHT / len(filled) / len(own), len(own))
+
+
 def _values(judged: Sequence[JudgedSignals]) -> Vectors:
     return np.array([[getattr(each.signals, name) for name in SIGNALS] for each in judged])
 
@@ -128,8 +139,8 @@ def _report(sets: Mapping[str, Sequence[JudgedSignals]]) -> Iterator[str]:
     odds: dict[str, Scores] = {}
     rows: list[tuple[str, ...]] = []
     for name, own in sets.items():
-        others = [each for other, judged in sets.items() if other != name for each in judged]
-        odds[name] = fitted(others or own).odds(_values(own))
+        others = [judged for other, judged in sets.items() if other != name]
+        odds[name] = fitted(others or [own]).odds(_values(own))
         refused = np.array([each.signals.probability < CLOSEST for each in own])
         rows.append((name, f"{_area(odds[name], own):.3f}", *_shares(refused, own)))
     yield from markdown(("set", "area", "unanswerable refused", "answerable refused", "right answers refused"), rows)
@@ -140,7 +151,7 @@ def _report(sets: Mapping[str, Sequence[JudgedSignals]]) -> Iterator[str]:
     limits = [float(np.quantile(together[unanswerable], share)) for share in REFUSED]
     table = [(f"{1 / (1 + np.exp(-limit)):.3f}", *_shares(together < limit, every)) for limit in limits]
     yield from markdown(("refused below", "unanswerable refused", "answerable refused", "right answers refused"), table)
-    yield "\n" + ", ".join(f"{name} {value:.2f}" for name, value in fitted(every).plain.items())
+    yield "\n" + ", ".join(f"{name} {value:.2f}" for name, value in fitted([*sets.values()]).plain.items())
 
 
 def _shares(refused: NDArray[np.bool_], judged: Sequence[JudgedSignals]) -> tuple[str, ...]:

@@ -122,6 +122,14 @@ def test_a_block_grows_within_its_section() -> None:
     assert grown(text, first, longest=10) == first
 
 
+def test_a_list_whose_introduction_is_quoted_is_whole() -> None:
+    items = [f"- {name} {'and much more of it ' * 5}" for name in ("Apples", "Pears", "Plums", "Figs")]
+    text = "We store:\n\n" + "\n".join(items) + "\n\nNothing else."
+    first = next(block for block in blocks(text) if block.text.startswith("- Apples") and "Pears" not in block.text)
+    for name in ("We store:", "Apples", "Figs"):
+        assert name in grown(text, first).text
+
+
 def test_a_question_of_a_conversation_leads_to_its_answer() -> None:
     text = "Ann: The hall is booked.\nBob: What does it cost?\nAnn: 240 a day.\nBob: Who pays?\nAnn: I do.\nBob: Fine."
     found = [block.text for block in blocks(text, lead=turn_lead(text))]

@@ -37,8 +37,9 @@ RUN = 400
 OF_ITEM = 4
 #: The maximum number of paragraphs between two numbered items of one list.
 BETWEEN = 2
-#: The maximum characters of a block that is quoted with its surroundings.
+#: The maximum characters of a block that is quoted with its surroundings, and of a list that is completed.
 GROWN = 400
+LONGEST_LIST = 700
 
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)\s*([\w+-]*)")
 _HASHES = re.compile(r"\s{0,3}#{1,6}\s+\S")
@@ -169,6 +170,10 @@ def _grown(text: str, block: AnswerBlock, own: Sequence[Unit], first: int, last:
         if len(_rendered(text, own[start - 1 : end + 1])) > longest:
             break
         start -= 1
+    if start < first and _LEADS.search(_of(text, own[start])) and own[start + 1].kind == ITEM:
+        behind = _behind_list(text, own, start + 1)
+        if len(_rendered(text, own[start:behind])) <= LONGEST_LIST:
+            end = max(end, behind - 1)  # What introduces a list announces all of it.
     if (start, end) == (first, last):
         return block
     span = (own[start].span[0], own[end].span[1])

@@ -24,7 +24,7 @@ from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder, token_weights
 from rifflux.types import Notice, Scores, Span, Vectors
 
 #: The maximum number of blocks compared by meaning, and the characters read of each.
-COMPARED = 24
+COMPARED = 16
 READ_OF_BLOCK = 400
 #: How many of the worst-matching tokens of a question are averaged: a low mean shows what a block does not mention.
 WORST = 2

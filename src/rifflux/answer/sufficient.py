@@ -1,19 +1,18 @@
 """Decide from the best blocks whether a question is answered, or is refused before any model is called.
 
-Signals of the best blocks are joined to a probability:
+Two signals of the best blocks give the probability of an answer:
 
-    fit         MaxSim: the mean, over the question's tokens, of the greatest cosine with a token of the block
-    worst       the same of the tokens that fit worst: what the block does not speak of
-    relevance   that of the best passage: how likely a question has an answer where such a passage is found
-    length      the words of the question: the more, the worse some of them fit
+    relevance   of the best passage: how likely a question has an answer where such a passage is found
+    fit         MaxSim: the weighted mean, over the question's tokens, of the largest cosine with a token of the block
 
-They separate on collections that they were not fitted on, which the cosine of the block, the relevance alone and the
-share of words do less well. Where the embedder gives no vectors of tokens, `meaning` (the cosine of the question and
-the best block) and `covered` (the share of the question's words, by how rare they are, that the best blocks and their
-headings hold) stand in; where there are no vectors at all, the latter alone.
+They separate questions with an answer from those without one on collections that they were not fitted on
+(`bench sufficiency`). Without token vectors, `meaning` (the cosine of the question and the best block below its
+headings) and `covered` (the share of the question's words, weighted by rarity, that the best blocks and their headings
+contain) replace the fit; without any vectors, the latter alone. The length of a question, the tokens that fit worst and
+the lead of the best block add nothing that holds on other collections.
 
-Between an answer and a refusal lies the closest passage: it is quoted, and a notice says that it may not answer.
-A question that is all of something named to the letter, such as a section's number, is answered wherever that stands.
+Between an answer and a refusal lies the closest passage: it is quoted with a notice that it may not answer. A question
+that consists of something named to the letter, such as a section's number, is answered wherever that occurs.
 """
 
 from __future__ import annotations
@@ -29,14 +28,12 @@ from rifflux.types import Notice
 
 #: The best blocks that are looked at.
 BEST = 3
-#: The passages of a source that are looked at for what is named to the letter, and the share of the question it is.
+#: The number of passages of a source in which literal names are sought, and the share of the question they must be.
 LOOKED_AT = 10
 LETTER = 0.5
-#: From which probability on a question is answered, and its closest passage quoted: where that is as likely as not.
+#: The probabilities from which a question is answered, and from which its closest passage is quoted.
 ANSWERED = 0.55
 CLOSEST = 0.5
-#: Words of a question beyond which it is no longer.
-LONG = 16
 
 _NOTHING = "nothing was found: index something that answers it, or ask in other words"
 _WEAK = "nothing that was found is near enough to answer it: these passages are the nearest"
@@ -47,44 +44,36 @@ class SignalWeights:
     """The weights of the signals in the log odds of an answer."""
 
     constant: float
-    relevance: float = 0.0
+    relevance: float
     fit: float = 0.0
-    worst: float = 0.0
-    length: float = 0.0
     meaning: float = 0.0
     covered: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What the best blocks say about a question; `fit` and `worst` are None without vectors of tokens.
-
-    `length` is the number of the question's words as a share of `LONG`, at most 1.
-    """
+    """What the best blocks say about a question; `fit` is None without token vectors, `meaning` 0 without any."""
 
     relevance: float
     meaning: float
     covered: float
     fit: float | None = None
-    worst: float | None = None
-    length: float = 0.0
 
     @property
     def probability(self) -> float:
-        """Return the probability that the best blocks answer, where half of all questions have an answer."""
+        """Return the probability that the best blocks answer, if half of all questions have an answer."""
         if self.fit is not None:
             weights = BY_TOKENS
         elif self.meaning:
             weights = BY_MEANING
         else:
             weights = BY_WORDS
-        odds = weights.constant + weights.relevance * self.relevance
-        odds += weights.fit * (self.fit or 0.0) + weights.worst * (self.worst or 0.0) + weights.length * self.length
+        odds = weights.constant + weights.relevance * self.relevance + weights.fit * (self.fit or 0.0)
         odds += weights.meaning * self.meaning + weights.covered * self.covered
         return 1 / (1 + math.exp(-odds))
 
 
-BY_TOKENS = SignalWeights(-8.42, relevance=2.21, fit=4.43, worst=3.9, length=4.84)
+BY_TOKENS = SignalWeights(-6.88, relevance=3.51, fit=7.09)
 BY_MEANING = SignalWeights(-4.63, relevance=0.52, meaning=5.52, covered=4.3)
 BY_WORDS = SignalWeights(-3.04, relevance=3.15, covered=2.7)
 
@@ -129,8 +118,6 @@ def _signals(evidence: Evidence, candidates: Sequence[Candidate]) -> Signals:
         meaning=max(each.meaning for each in best),
         covered=max(each.covered for each in best),
         fit=max((each.fit for each in best if each.fit is not None), default=None),
-        worst=max((each.worst for each in best if each.worst is not None), default=None),
-        length=min(len(evidence.found[0].query.semantic_text.split()), LONG) / LONG,
     )
 
 
