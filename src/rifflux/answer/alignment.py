@@ -112,7 +112,7 @@ class Alignment:
 
     def saying(self, clause: TextClause) -> list[TextClause]:
         """Return the clauses of the source that say what one of the claim says: the nearest, and what that lacks."""
-        by_clause = self._held_by_clause(clause)
+        by_clause = self._found_by_clause(clause)
         if by_clause is None:
             return []
         best = int(by_clause.sum(axis=1).argmax())
@@ -129,13 +129,13 @@ class Alignment:
 
     def nearest(self, clause: TextClause) -> list[TextClause]:
         """Return the clauses of the source that contain the most of one of the claim, or nearly as much."""
-        by_clause = self._held_by_clause(clause)
+        by_clause = self._found_by_clause(clause)
         if by_clause is None:
             return []
         sums = by_clause.sum(axis=1)
         return [self.source.clauses[each] for each in np.flatnonzero(sums >= NEARLY * sums.max()).tolist()]
 
-    def _held_by_clause(self, clause: TextClause) -> Scores | None:
+    def _found_by_clause(self, clause: TextClause) -> Scores | None:
         """Return how much of each word of a clause stands in each clause of the source; None if none speaks of it."""
         near = self.nearness[clause.words.start : clause.words.stop]
         if not near.size:

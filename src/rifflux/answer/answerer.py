@@ -266,7 +266,7 @@ class _Run:
         ranking = ranked(evidence, passages, follow_up)
         blocks = round((time.perf_counter() - start) * 1000, 3)
         evidence = replace(evidence, milliseconds={**evidence.milliseconds, "blocks": blocks})
-        enough = sufficiency(evidence, ranking.blocks)
+        enough = sufficiency(evidence, ranking.blocks, is_completed=bool(follow_up))
         given: list[str] = []
         if follow_up:
             given = [turn.content for turn in self.input.history if turn.role == ASSISTANT]

@@ -99,7 +99,8 @@ class Candidate:
 
     `shares` are the weights of the question's words that it contains, and `meaning` is its cosine with the question.
     `fit` is their MaxSim: the weighted mean, over the question's tokens, of the largest cosine with a token of the
-    block. `worst` is the mean of the `WORST` lowest of these. Both are None without token vectors.
+    block. `worst` is the mean of the `WORST` lowest of these, and `latest_fit` the fit of a follow-up's own
+    words. All are None without token vectors.
     """
 
     passage: SourcePassage
@@ -110,6 +111,7 @@ class Candidate:
     meaning: float = 0.0
     fit: float | None = None
     worst: float | None = None
+    latest_fit: float | None = None
     score: float = 0.0
 
     @property
@@ -349,16 +351,17 @@ def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: 
         question, *blocks = embedder.token_vectors([text, *texts])
         weights = _token_weights(found, embedder, text, len(question), follow_up)
         if len(question):
+            latest = weights
             tokens = QuestionTokens(question, weights, embedder)
             if found.searcher.analyzer.terms(follow_up):
                 latest = _token_weights(found, embedder, text, len(question), follow_up, 0.0)
                 tokens = QuestionTokens(question, latest, embedder)
             elif follow_up:
-                latest = np.zeros(len(question))
-                latest[: embedder.count_tokens(_STOPS.sub("", follow_up))] = 1.0
-                tokens = QuestionTokens(question, latest, embedder, before=weights)
+                own = np.zeros(len(question))
+                own[: embedder.count_tokens(_STOPS.sub("", follow_up))] = 1.0
+                tokens = QuestionTokens(question, own, embedder, before=weights)
             whole = weights @ question if follow_up else question.mean(axis=0)
-            _add_fits(candidates, question, weights, blocks, _unit(whole))
+            _add_fits(candidates, question, weights, latest, blocks, _unit(whole))
     else:
         question = embedder.question_vector(found.query.semantic_text)
         cosines = np.maximum(embedder.hurried.passage_vectors(texts) @ question, 0.0)
@@ -382,7 +385,12 @@ def _token_weights(
 
 
 def _add_fits(
-    candidates: Sequence[Candidate], question: Vectors, weights: Scores, blocks: Sequence[Vectors], whole: Vectors
+    candidates: Sequence[Candidate],
+    question: Vectors,
+    weights: Scores,
+    latest: Scores,
+    blocks: Sequence[Vectors],
+    whole: Vectors,
 ) -> None:
     """Set the similarity of each block to the question: as a whole, by tokens, and by the worst-matching tokens."""
     limit = LIGHT * weights.max()
@@ -398,6 +406,7 @@ def _add_fits(
     for (each, _), nearest, meaning in zip(read, nearest_of, meanings.tolist(), strict=True):
         each.meaning = max(0.0, meaning)
         each.fit = float(weights @ nearest / weights.sum())
+        each.latest_fit = float(latest @ nearest / max(latest.sum(), 1e-9))
         each.worst = float(np.sort(nearest[weights >= limit])[:WORST].mean())
 
 

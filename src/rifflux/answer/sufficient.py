@@ -3,7 +3,8 @@
 Two signals of the best blocks give the probability of an answer:
 
     relevance   of the best passage: how likely a question has an answer where such a passage is found
-    fit         MaxSim: the weighted mean, over the question's tokens, of the largest cosine with a token of the block
+    fit         MaxSim: the weighted mean, over the question's tokens, of the largest cosine with a token of the block;
+                of a completed question, over the tokens of its latest words
 
 They separate questions with an answer from those without one on collections that they were not fitted on
 (`bench sufficiency`). Without token vectors, `meaning` (the cosine of the question and the best block below its
@@ -58,6 +59,7 @@ class Signals:
     meaning: float
     covered: float
     fit: float | None = None
+    is_completed: bool = False
 
     @property
     def probability(self) -> float:
@@ -70,9 +72,13 @@ class Signals:
             weights = BY_WORDS
         odds = weights.constant + weights.relevance * self.relevance + weights.fit * (self.fit or 0.0)
         odds += weights.meaning * self.meaning + weights.covered * self.covered
+        if self.is_completed:
+            odds += COMPLETED
         return 1 / (1 + math.exp(-odds))
 
 
+#: What is added for a completed question: an answer need not contain the words that complete it.
+COMPLETED = 0.5
 BY_TOKENS = SignalWeights(-6.88, relevance=3.51, fit=7.09)
 BY_MEANING = SignalWeights(-4.63, relevance=0.52, meaning=5.52, covered=4.3)
 BY_WORDS = SignalWeights(-3.04, relevance=3.15, covered=2.7)
@@ -96,11 +102,11 @@ class Sufficiency:
         return not self.reason and not self.notice
 
 
-def sufficiency(evidence: Evidence, candidates: Sequence[Candidate]) -> Sufficiency:
-    """Return whether the best blocks answer, and why not."""
+def sufficiency(evidence: Evidence, candidates: Sequence[Candidate], *, is_completed: bool = False) -> Sufficiency:
+    """Return whether the best blocks answer, and why not; `is_completed` of a question with words of those before."""
     if not evidence.pack.items:
         return Sufficiency(0.0, _NOTHING)
-    signals = _signals(evidence, candidates) if candidates else None
+    signals = _signals(evidence, candidates, is_completed) if candidates else None
     likely = signals.probability if signals else 0.0
     probability = max(likely, *(_to_the_letter(each) for each in evidence.found))
     if probability >= ANSWERED:
@@ -111,13 +117,14 @@ def sufficiency(evidence: Evidence, candidates: Sequence[Candidate]) -> Sufficie
     return Sufficiency(probability, _WEAK, signals=signals)
 
 
-def _signals(evidence: Evidence, candidates: Sequence[Candidate]) -> Signals:
+def _signals(evidence: Evidence, candidates: Sequence[Candidate], is_completed: bool) -> Signals:
     best = candidates[:BEST]
     return Signals(
         evidence.pack.confidence,
         meaning=max(each.meaning for each in best),
         covered=max(each.covered for each in best),
-        fit=max((each.fit for each in best if each.fit is not None), default=None),
+        fit=max((each.latest_fit for each in best if each.latest_fit is not None), default=None),
+        is_completed=is_completed,
     )
 
 
