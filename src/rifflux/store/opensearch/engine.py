@@ -104,11 +104,19 @@ class Overloaded(Busy):
 
 
 class Bounds(threading.local):
-    """The search that this thread is in: its deadline, what it took, and the vectors' field if it is by meaning."""
+    """The search that this thread is in: its deadline, what it took, and when it began.
+
+    If it is by meaning, also the field of the vectors.
+    """
 
     deadline: float | None = None
     reads: Reads | None = None
     field: str | None = None
+    since: float | None = None
+
+    def now(self) -> float:
+        """Return the moment by which a state is judged: within a search its beginning, so that it reads one state."""
+        return time.monotonic() if self.since is None else self.since
 
     def left(self) -> float:
         """Return the seconds that are left for a request. Raises `Busy` if none are."""
@@ -278,13 +286,13 @@ class ClusterIndex:
     def bounded(self, deadline: float | None, owners: tuple[str, ...]) -> Iterator[Reads]:
         """Bound the requests of this thread by a deadline within the block; yield what they took."""
         bounds = self.bounds
-        former = bounds.deadline, bounds.reads, bounds.field
+        former = bounds.deadline, bounds.reads, bounds.field, bounds.since
         reads = Reads()
-        bounds.deadline, bounds.reads, bounds.field = deadline, reads, None
+        bounds.deadline, bounds.reads, bounds.field, bounds.since = deadline, reads, None, time.monotonic()
         try:
             yield reads
         finally:
-            bounds.deadline, bounds.reads, bounds.field = former
+            bounds.deadline, bounds.reads, bounds.field, bounds.since = former
             if bounds.reads is not None:
                 bounds.reads.requests += reads.requests
             if reads.notices:
@@ -348,7 +356,7 @@ class ClusterIndex:
     def state(self, owners: tuple[str, ...]) -> IndexState:
         """Return the state of some owners, at most a second old, or newer than the last write of this process."""
         known = self.states.get(owners)
-        if known and time.monotonic() < known.known_until:
+        if known and self.bounds.now() < known.known_until:
             return known
         until = time.monotonic() + STATE_SECONDS
         names = [*dict.fromkeys((*owners, ""))]
@@ -397,7 +405,7 @@ class ClusterIndex:
     def recently(self, key: str, compute: Callable[[], T]) -> T:
         """Return a value that is at most a second old, or newer than the last write of this process."""
         known = self.recent.get(key)
-        if known is None or time.monotonic() >= known[0]:
+        if known is None or self.bounds.now() >= known[0]:
             until = time.monotonic() + STATE_SECONDS
             former = self.bounds.deadline
             if former is None:

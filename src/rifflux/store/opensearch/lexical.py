@@ -260,24 +260,28 @@ class OpenSearchLexical(Lexical):
         """Return the ranking of candidates, remembering which of the query's clauses they and `others` contain."""
         counts = Counts.of(hits, scoring.words)
         further = Counts.of(others, scoring.words)
-        texts = self._texts(np.union1d(scoring.needs_texts(counts), scoring.needs_texts(further)))
+        texts = {
+            each["fields"]["uid"][0]: _terms(each["_source"]) for each in hits if "body" in each.get("_source", ())
+        }
+        wanted = np.union1d(scoring.needs_texts(counts), scoring.needs_texts(further))
+        texts |= self._texts(wanted[~np.isin(wanted, [*texts])])
         scores = scoring.scores(hits, counts, texts)
         for each in (counts, further):
             self._remember(scoring.clauses, each, texts)
         order = np.lexsort((counts.ids, -scores))[:limit]
         return Ranking(counts.ids[order], scores[order])
 
-    def _texts(self, ids: Ids) -> Texts:
+    def _texts(self, ids: Ids) -> dict[int, Sequence[Clause]]:
         """Return the terms of chunks by field."""
         bodies = []
         for start in range(0, len(ids), PAGE):
             some = [terms("uid", ids[start : start + PAGE].tolist())]
             bodies.append(self.rows.body("chunk", some, size=PAGE, _source=["uid", *_FIELDS]))
-        found = {}
+        found: dict[int, Sequence[Clause]] = {}
         for answer in self.rows.search_all(bodies):
             for each in answer["hits"]["hits"]:
                 row = each["_source"]
-                found[row["uid"]] = tuple(tuple(row[name].split()) for name in _FIELDS)
+                found[row["uid"]] = _terms(row)
         return found
 
     def _remember(self, clauses: Iterable[Clause], counts: Counts, texts: Texts) -> None:
@@ -407,7 +411,7 @@ class OpenSearchLexical(Lexical):
         self._frequencies([(clause, False) for clause in clauses])
         scorings = [self.scoring(query, weights) for query in queries]
         places = [place for place, scoring in enumerate(scorings) if scoring.scored]
-        reading = {"size": _EXAMPLES, "_source": HIT, "sort": ["_score", {"uid": "asc"}]}
+        reading = {"size": _EXAMPLES, "_source": [*HIT, *_FIELDS], "sort": ["_score", {"uid": "asc"}]}
         bodies = [{**self.candidates(queries[place], scorings[place], 1), **reading} for place in places]
         answers = self.rows.search_all(bodies)
         passages: dict[int, JSON] = self.rows.cached(("chunks", *HIT), dict)
@@ -438,6 +442,11 @@ class OpenSearchLexical(Lexical):
         if not start:
             return self.rows.values("chunk", "vocabulary")
         return self.rows.values("chunk", "vocabulary", include=literal(start) + ANYTHING)
+
+
+def _terms(row: JSON) -> Sequence[Clause]:
+    """Return the terms of a chunk's row by field."""
+    return tuple(tuple(row[name].split()) for name in _FIELDS)
 
 
 def _boosted(clause: Clause, *, prefix: bool, boost: float) -> JSON:
