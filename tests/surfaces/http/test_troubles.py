@@ -86,7 +86,7 @@ def test_damage_that_only_some_requests_meet_is_known_to_whoever_asks_if_it_is_r
     run: Any, token: str, workers: int
 ) -> None:
     with closing(apsw.Connection(str(run.folder / "index.db"))) as connection:
-        connection.execute("delete from event")
+        connection.execute("delete from service_record where kind = 'event'")
     with serving(run, "--db", "index.db", "--workers", workers) as service, service.client(token) as client:
         assert client.get("/ready").status_code == 200
     with closing(apsw.Connection(str(run.folder / "index.db"))) as connection:

@@ -72,6 +72,9 @@ _CONDITIONS: Mapping[str, str] = {
     "prefix": "key >= :prefix and key < :beyond",
     "keys": "key in (select value from json_each(:keys))",
     "users": "user in (select value from json_each(:users))",
+    # Of one value, the list would take as long as the rest of a statement.
+    "key": "key = :key",
+    "user": "user = :user",
     "since": "time >= :since",
     "until": "time < :until",
 }
@@ -106,7 +109,12 @@ class SqliteRecords(Records):
         left = inf if most is None else most
         while left > 0:
             limit = int(min(left, RECORDS))
-            rows = self.view.rows(statement, {**bound, "after": after, "limit": limit})
+            values = {**bound, "after": after, "limit": limit}
+            if self.view.several:
+                rows = self.view.rows(statement, values)
+            else:
+                with self.view.reading() as (connection, (owner,)):
+                    rows = self.view.engine.known(connection, statement, **values, owner=owner)
             yield from (_record(where.kind, row) for row in rows)
             if len(rows) < limit:
                 return
@@ -144,10 +152,15 @@ class SqliteRecords(Records):
         if where.prefix:
             names.append("prefix")
             bound |= {"prefix": where.prefix, "beyond": f"{where.prefix}\U0010ffff"}
-        for name, values in (("keys", where.keys), ("users", where.users)):
-            if values is not None:
+        for name, values in (("key", where.keys), ("user", where.users)):
+            if values is None:
+                continue
+            if len(values) == 1:
                 names.append(name)
-                bound[name] = json.dumps(sorted(values), ensure_ascii=False)
+                (bound[name],) = values
+            else:
+                names.append(f"{name}s")
+                bound[f"{name}s"] = json.dumps(sorted(values), ensure_ascii=False)
         for name, time in (("since", where.since), ("until", where.until)):
             if abs(time) < inf:
                 names.append(name)
