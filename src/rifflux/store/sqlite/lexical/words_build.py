@@ -20,7 +20,7 @@ from rifflux.store.sqlite.query import Terms, words_of
 #: The number of terms read at a time.
 BATCH = 4096
 #: The number of postings whose terms are put in order at a time.
-MANY = 1 << 20
+MANY = 1 << 15
 
 # One number for each occurrence of a term: they sort by chunk, field and position.
 _PLACES = """
@@ -152,6 +152,7 @@ def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]
     ends = np.cumsum([len(term) for term, _ in spelled], dtype="<i8")
     owners, first = np.unique(chunks["owner"], return_index=True)
     starts = np.searchsorted(keys, np.arange(len(spelled) + 1) * size)
+    del keys, rank, row_of
     ends_of_places = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     rows = rows[order].astype("<i4")
     counts = smallest(counts)
