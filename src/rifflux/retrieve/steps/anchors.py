@@ -248,14 +248,16 @@ class Anchors:
     def _by_anchor(self, evidence: Bearing) -> dict[str, Scores]:
         """Return the strengths for candidates that contain an anchor, by reason."""
         query = evidence.plan.query
-        wanted = {*chain(*query.clauses, *query.required)}
+        words = [{*terms} for _, terms in query.tokens if terms]
         strengths = {}
         for anchor in query.anchors:
             holders = evidence.plan.evidence.holding(anchor, evidence.ids)
             facts = evidence.plan.evidence.facts(holders)
             name = " ".join(anchor)
             # A leading space separates the anchors `rank` and `score` from the columns of these names.
-            sureness = 1.0 if wanted <= {*anchor} else AMID
+            # A word has the terms of all its spellings: `Hahn-Banach` is one, and two.
+            is_whole_query = all(not word.isdisjoint(anchor) for word in words)
+            sureness = 1.0 if is_whole_query else AMID
             strengths[f" {name}"] = evidence.strength(anchor, holders, sureness)
             strengths[f"{IN_TITLE}{name}"] = evidence.strength(anchor, list(self._titled(query, anchor, facts)))
             bearing: list[int] = []
