@@ -151,7 +151,14 @@ def _can_be_made_anew(line: str) -> bool:
 
 def damaged_words(found: Iterable[tuple[str, str]]) -> list[str]:
     """Return the tables of the word index mentioned in results of `damage`."""
-    return [table for table in WORDS if any("fts5" in line.lower() and table in line for line, _ in found)]
+    lines = [line for line, _ in found]
+    # FTS5 reports the damage of a table, and SQLite that of the tables that it is made of.
+    full_text = [line for line in lines if "fts5" in line.lower()]
+    return [
+        table
+        for table in WORDS
+        if any(table in line for line in full_text) or any(f"{table}_" in line for line in lines)
+    ]
 
 
 def stray_terms(connection: apsw.Connection) -> list[tuple[str, int]]:
