@@ -20,7 +20,7 @@ from rifflux.store.sqlite.query import Terms, words_of
 #: The number of terms read at a time.
 BATCH = 4096
 #: The number of postings whose terms are put in order at a time.
-MANY = 1 << 15
+MANY = 1 << 13
 
 # One number for each occurrence of a term: they sort by chunk, field and position.
 _PLACES = """
@@ -129,6 +129,9 @@ def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]
     row_of[chunks["chunk"]] = np.arange(len(chunks))
     rows = row_of[held]
     numbers = _joined(found.numbers)
+    # What is read only once is given up, since the arrays of all postings are most of what indexing takes.
+    found.chunks.clear()
+    found.numbers.clear()
     # Terms in the tables without a chunk are damage that a check reports.
     there = rows >= 0
     present = np.zeros(len(found.terms), np.bool_)
@@ -145,6 +148,8 @@ def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]
     keys = keys[order]
     counts = _joined(found.counts)
     places = _joined(found.places)
+    found.counts.clear()
+    found.places.clear()
     if not isinstance(order, slice):
         places = _moved(places, counts, order)
     counts = counts[order]
@@ -152,7 +157,7 @@ def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]
     ends = np.cumsum([len(term) for term, _ in spelled], dtype="<i8")
     owners, first = np.unique(chunks["owner"], return_index=True)
     starts = np.searchsorted(keys, np.arange(len(spelled) + 1) * size)
-    del keys, rank, row_of
+    del keys, rank, row_of, held, numbers, there
     ends_of_places = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     rows = rows[order].astype("<i4")
     counts = smallest(counts)
@@ -187,8 +192,11 @@ def _sequences(
 ) -> tuple[Array, Array]:
     """Return where the terms of each row's title and text start, and the terms' numbers in order."""
     lengths = np.zeros(2 * chunks + 1, np.int64)
-    np.add.at(lengths, 2 * rows.astype(np.int64), titles)
-    np.add.at(lengths, 2 * rows.astype(np.int64) + 1, counts.astype(np.int64) - titles - headings)
+    for first in range(0, len(rows), MANY):
+        some = slice(first, first + MANY)
+        twice = 2 * rows[some].astype(np.int64)
+        np.add.at(lengths, twice, titles[some])
+        np.add.at(lengths, twice + 1, counts[some].astype(np.int64) - titles[some] - headings[some])
     begins = np.cumsum(lengths) - lengths
     terms = len(starts) - 1
     # A place that damage has left empty holds a number that no term has.
