@@ -21,7 +21,7 @@ from packaging.tags import sys_tags
 
 NAME = "_kernels"
 SUFFIX = ".abi3.so"
-FLAGS = ("-O3", "-fPIC", "-shared", "-fvisibility=hidden")
+FLAGS = ("-O3", "-ffp-contract=off", "-fPIC", "-shared", "-fvisibility=hidden")
 
 
 class CompiledKernels(BuildHookInterface[Any]):

@@ -1,17 +1,24 @@
 /* The inner loops of a search, compiled: what `rifflux.kernels` has in numpy, with the same results to the last bit.
  *
- * Only buffers come in and go out, and the interpreter's lock is released while they are worked on. All sums are of
- * whole numbers that a double holds exactly, so their order means nothing, and neither do the processor's instructions:
- * the same loops are compiled for several of these, and the first call chooses. Limited API of Python 3.11.
+ * Only buffers come in and go out, and the interpreter's lock is released while they are worked on. The sums over
+ * vectors are of whole numbers that a double holds exactly, so their order means nothing, and neither do the processor's
+ * instructions: the same loops are compiled for several of these, and the first call chooses. All other sums are made in
+ * the order of numpy, each product rounded before it is added (`-ffp-contract=off`). Limited API of Python 3.11.
  */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
+#include <float.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#if FLT_EVAL_METHOD != 0
+#error "doubles are computed with more digits than they have: numpy would give others"
+#endif
+
 /* Raised whenever a function changes; a file of another version is not loaded. */
-#define VERSION 1
+#define VERSION 2
 /* Rows that are counted at a time: their sums stay in the processor's cache. */
 #define BLOCK 512
 /* How many rows ahead are fetched, and the 16-bit numbers of a cache line. */
@@ -141,6 +148,39 @@ INLINE Py_ssize_t select_between(const uint16_t *counts, Py_ssize_t rows, int32_
     return found;
 }
 
+/* Numbers that are compared at a time. */
+#define CHUNK 64
+
+/* Marks the passages of each clause: `found` has a row of `count` bytes for each. Returns 0 if a row is out of range. */
+INLINE int mark_holders(const int32_t *numbers, Py_ssize_t size, const int64_t *rows, const int32_t *terms,
+                        const int64_t *ends, Py_ssize_t clauses, Py_ssize_t count, uint8_t *found)
+{
+    Py_ssize_t start = 0;
+    for (Py_ssize_t clause = 0; clause < clauses; clause++, found += count) {
+        const int32_t *wanted = terms + start;
+        Py_ssize_t width = ends[clause] - start;
+        start = ends[clause];
+        for (Py_ssize_t from = 0; width > 0 && from + width <= size; from += CHUNK) {
+            Py_ssize_t last = size - width + 1;
+            Py_ssize_t upto = last - from < CHUNK ? last : from + CHUNK;
+            unsigned any = 0;
+            for (Py_ssize_t place = from; place < upto; place++)
+                any |= (unsigned)(numbers[place] == wanted[0]);
+            for (Py_ssize_t place = from; any && place < upto; place++) {
+                Py_ssize_t further = 0;
+                while (further < width && numbers[place + further] == wanted[further])
+                    further++;
+                if (further < width)
+                    continue;
+                if (rows[place] < 0 || rows[place] >= count)
+                    return 0;
+                found[rows[place]] = 1;
+            }
+        }
+    }
+    return 1;
+}
+
 #define WAY(name, attribute, arithmetic)                                                                                           \
     attribute static void apart_##name(const uint64_t *signs, Py_ssize_t stride, Py_ssize_t words, Py_ssize_t rows,    \
                                        const uint64_t *query, const uint64_t *large, uint16_t *counts)                 \
@@ -156,6 +196,12 @@ INLINE Py_ssize_t select_between(const uint16_t *counts, Py_ssize_t rows, int32_
                                               int64_t *places)                                                         \
     {                                                                                                                  \
         return select_between(counts, rows, above, upto, places);                                                      \
+    }                                                                                                                  \
+    attribute static int holders_##name(const int32_t *numbers, Py_ssize_t size, const int64_t *rows,                  \
+                                        const int32_t *terms, const int64_t *ends, Py_ssize_t clauses,                 \
+                                        Py_ssize_t count, uint8_t *found)                                              \
+    {                                                                                                                  \
+        return mark_holders(numbers, size, rows, terms, ends, clauses, count, found);                                  \
     }
 
 WAY(plain, , PLAIN_POPCOUNT)
@@ -166,6 +212,236 @@ WAY(avx512, AVX512, 0)
 #else
 #define CHOOSE(name) name##_plain
 #endif
+
+/* A set of numbers, each with the place that it was given; -1 marks a free slot. */
+typedef struct {
+    uint64_t mask;
+    uint64_t *keys;
+    Py_ssize_t *places;
+} Numbers;
+
+static int make_numbers(Numbers *set, Py_ssize_t most)
+{
+    uint64_t size = 16;
+    while (size < 2 * (uint64_t)most)
+        size *= 2;
+    set->mask = size - 1;
+    set->keys = malloc(size * sizeof *set->keys);
+    set->places = malloc(size * sizeof *set->places);
+    if (!set->keys || !set->places)
+        return 0;
+    memset(set->places, 0xff, size * sizeof *set->places);
+    return 1;
+}
+
+static void free_numbers(Numbers *set)
+{
+    free(set->keys);
+    free(set->places);
+}
+
+/* Returns the slot of a number: its own, or the free one where it belongs. */
+static inline uint64_t slot_of(const Numbers *set, uint64_t key)
+{
+    uint64_t slot = (key * 0x9e3779b97f4a7c15u) >> 20 & set->mask;
+    while (set->places[slot] >= 0 && set->keys[slot] != key)
+        slot = (slot + 1) & set->mask;
+    return slot;
+}
+
+static inline Py_ssize_t add_number(Numbers *set, uint64_t key, Py_ssize_t place)
+{
+    uint64_t slot = slot_of(set, key);
+    if (set->places[slot] < 0) {
+        set->keys[slot] = key;
+        set->places[slot] = place;
+    }
+    return set->places[slot];
+}
+
+/* The place of the terms that are left out. */
+#define KNOWN PY_SSIZE_T_MAX
+/* As in `features.py`: the least share of a term, and the parts of one to which shares are compared. */
+#define LEFT 1e-12
+#define PARTS 1e12
+/* From this number on, doubles are whole. */
+#define WHOLE 4503599627370496.0
+
+static inline double rounded(double value)
+{
+    double parts = value * PARTS;
+    if (parts < WHOLE)
+        parts = (parts + WHOLE) - WHOLE;
+    return parts / PARTS;
+}
+
+typedef struct {
+    double value;
+    double compared;
+    int32_t term;
+    Py_ssize_t place;
+} Likely;
+
+/* Puts a term among the likeliest, which are in order; returns how many there are. */
+static inline Py_ssize_t put_likely(Likely *likeliest, Py_ssize_t size, Py_ssize_t words, Likely one)
+{
+    Py_ssize_t at = size;
+    while (at > 0 && (likeliest[at - 1].compared < one.compared ||
+                      (likeliest[at - 1].compared == one.compared && likeliest[at - 1].term > one.term)))
+        at--;
+    if (at >= words)
+        return size;
+    size = size < words ? size + 1 : words;
+    memmove(likeliest + at + 1, likeliest + at, (size_t)(size - at - 1) * sizeof one);
+    likeliest[at] = one;
+    return size;
+}
+
+/* Does what `words_of_the_best` does. Returns 0 without memory, -1 if a row is out of range. */
+static int share_words(const int32_t *numbers, const int64_t *rows, Py_ssize_t size, const double *weights,
+                       Py_ssize_t best, const int32_t *known, Py_ssize_t knowing, Py_ssize_t words, double *found,
+                       Py_ssize_t count)
+{
+    Py_ssize_t most = 0;
+    for (Py_ssize_t at = 0; at < size; at++) {
+        if (rows[at] < 0 || rows[at] >= count)
+            return -1;
+        most += rows[at] < best && numbers[at] >= 0;
+    }
+    memset(found, 0, (size_t)count * sizeof *found);
+    if (!most || !best || !words)
+        return 1;
+    /* No model has more words than there are terms. */
+    words = words < most ? words : most;
+    Numbers set;
+    int done = make_numbers(&set, most + knowing);
+    int32_t *terms = malloc((size_t)most * sizeof *terms);
+    double *shares = calloc((size_t)most, (size_t)best * sizeof *shares);
+    double *lengths = calloc((size_t)best, sizeof *lengths);
+    double *whole = malloc((size_t)most * sizeof *whole);
+    Py_ssize_t *column_of = malloc((size_t)most * sizeof *column_of);
+    Likely *likeliest = calloc((size_t)(best + 1), (size_t)words * sizeof *likeliest);
+    Py_ssize_t *sizes = calloc((size_t)(best + 1), sizeof *sizes);
+    uint8_t *present = NULL;
+    done = done && terms && shares && lengths && whole && column_of && likeliest && sizes;
+    if (!done)
+        goto out;
+    for (Py_ssize_t at = 0; at < knowing; at++)
+        add_number(&set, (uint32_t)known[at], KNOWN);
+    Py_ssize_t distinct = 0;
+    for (Py_ssize_t at = 0; at < size; at++) {
+        if (rows[at] >= best || numbers[at] < 0)
+            continue;
+        lengths[rows[at]] += 1;
+        Py_ssize_t place = add_number(&set, (uint32_t)numbers[at], distinct);
+        if (place == KNOWN)
+            continue;
+        if (place == distinct)
+            terms[distinct++] = numbers[at];
+        shares[place * best + rows[at]] += 1;
+    }
+    for (Py_ssize_t text = 0; text < best; text++)
+        lengths[text] = weights[text] / (lengths[text] > 1 ? lengths[text] : 1);
+    for (Py_ssize_t place = 0; place < distinct; place++) {
+        whole[place] = 0;
+        for (Py_ssize_t text = 0; text < best; text++) {
+            shares[place * best + text] *= lengths[text];
+            whole[place] += shares[place * best + text];
+        }
+        column_of[place] = -1;
+    }
+    Py_ssize_t columns = 0;
+    for (Py_ssize_t model = 0; model <= best; model++) {
+        Likely *own = likeliest + model * words;
+        for (Py_ssize_t place = 0; place < distinct; place++) {
+            double value = whole[place];
+            if (model < best) {
+                value -= shares[place * best + model];
+                value = value > LEFT ? value : 0;
+            }
+            /* Most are not among the likeliest, however they are rounded. */
+            if (sizes[model] == words && value < own[words - 1].compared * (1 - 1e-9) - 2 * LEFT)
+                continue;
+            Likely one = {value, rounded(value), terms[place], place};
+            sizes[model] = put_likely(own, sizes[model], words, one);
+        }
+        for (Py_ssize_t at = 0; at < sizes[model]; at++)
+            if (column_of[own[at].place] < 0)
+                column_of[own[at].place] = columns++;
+    }
+    present = calloc((size_t)count, (size_t)columns + 1);
+    done = present != NULL;
+    if (!done)
+        goto out;
+    for (Py_ssize_t at = 0; at < size; at++) {
+        if (numbers[at] < 0)
+            continue;
+        uint64_t slot = slot_of(&set, (uint32_t)numbers[at]);
+        Py_ssize_t place = set.places[slot];
+        if (place >= 0 && place != KNOWN && column_of[place] >= 0)
+            present[rows[at] * columns + column_of[place]] = 1;
+    }
+    for (Py_ssize_t text = 0; text < count; text++) {
+        Py_ssize_t model = text < best ? text : best;
+        const Likely *own = likeliest + model * words;
+        double sum = 0, total = 0;
+        for (Py_ssize_t at = 0; at < sizes[model]; at++) {
+            total += own[at].value;
+            if (present[text * columns + column_of[own[at].place]])
+                sum += own[at].value;
+        }
+        found[text] = sum / (total > 0 ? total : 1);
+    }
+out:
+    free(present);
+    free(sizes);
+    free(likeliest);
+    free(column_of);
+    free(whole);
+    free(lengths);
+    free(shares);
+    free(terms);
+    free_numbers(&set);
+    return done;
+}
+
+/* Writes for each passage the share of its distinct marked terms that are known. Returns as `share_words` does. */
+static int share_known(const int32_t *numbers, const int64_t *rows, const uint8_t *marked, Py_ssize_t size,
+                       const int32_t *known, Py_ssize_t knowing, double *found, Py_ssize_t count)
+{
+    Py_ssize_t most = 0;
+    for (Py_ssize_t at = 0; at < size; at++) {
+        if (!marked[at])
+            continue;
+        if (rows[at] < 0 || rows[at] >= count || rows[at] > INT32_MAX)
+            return -1;
+        most++;
+    }
+    memset(found, 0, (size_t)count * sizeof *found);
+    Numbers set;
+    double *counts = calloc((size_t)count + 1, sizeof *counts);
+    int done = make_numbers(&set, most) && counts;
+    Py_ssize_t distinct = 0;
+    for (Py_ssize_t at = 0; done && at < size; at++) {
+        if (!marked[at])
+            continue;
+        uint64_t key = (uint64_t)rows[at] << 32 | (uint32_t)numbers[at];
+        if (add_number(&set, key, distinct) != distinct)
+            continue;
+        distinct++;
+        counts[rows[at]] += 1;
+        for (Py_ssize_t place = 0; place < knowing; place++)
+            if (known[place] == numbers[at]) {
+                found[rows[at]] += 1;
+                break;
+            }
+    }
+    for (Py_ssize_t row = 0; done && row < count; row++)
+        found[row] /= counts[row] > 1 ? counts[row] : 1;
+    free(counts);
+    free_numbers(&set);
+    return done;
+}
 
 /* Gets a buffer of items of a size and number of dimensions; all but `strided` ones are contiguous. */
 static int get_buffer(PyObject *given, Py_buffer *view, Py_ssize_t size, int dimensions, int flags, const char *name)
@@ -292,6 +568,137 @@ counts:
     return result;
 }
 
+static PyObject *holders(PyObject *self, PyObject *const *given, Py_ssize_t number)
+{
+    (void)self;
+    Py_buffer numbers, rows, terms, ends, found;
+    PyObject *result = NULL;
+    if (!has_arguments(number, 5) || get_buffer(given[0], &numbers, 4, 1, PyBUF_C_CONTIGUOUS, "numbers") < 0)
+        return NULL;
+    if (get_buffer(given[1], &rows, 8, 1, PyBUF_C_CONTIGUOUS, "rows") < 0)
+        goto numbers;
+    if (get_buffer(given[2], &terms, 4, 1, PyBUF_C_CONTIGUOUS, "terms") < 0)
+        goto rows;
+    if (get_buffer(given[3], &ends, 8, 1, PyBUF_C_CONTIGUOUS, "ends") < 0)
+        goto terms;
+    if (get_buffer(given[4], &found, 1, 2, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "found") < 0)
+        goto ends;
+    const int64_t *upto = ends.buf;
+    Py_ssize_t clauses = ends.shape[0];
+    int fits = rows.shape[0] >= numbers.shape[0] && found.shape[0] == clauses;
+    for (Py_ssize_t clause = 0; fits && clause < clauses; clause++)
+        fits = upto[clause] >= (clause ? upto[clause - 1] : 0) && upto[clause] <= terms.shape[0];
+    if (fits) {
+        Py_BEGIN_ALLOW_THREADS
+        fits = CHOOSE(holders)(numbers.buf, numbers.shape[0], rows.buf, terms.buf, upto, clauses, found.shape[1],
+                               found.buf);
+        Py_END_ALLOW_THREADS
+    }
+    if (fits) {
+        Py_INCREF(Py_None);
+        result = Py_None;
+    } else
+        PyErr_SetString(PyExc_ValueError, "the shapes do not fit, or there is no such row");
+    PyBuffer_Release(&found);
+ends:
+    PyBuffer_Release(&ends);
+terms:
+    PyBuffer_Release(&terms);
+rows:
+    PyBuffer_Release(&rows);
+numbers:
+    PyBuffer_Release(&numbers);
+    return result;
+}
+
+/* Returns None for 1, or raises what another outcome means. */
+static PyObject *outcome(int done)
+{
+    if (!done)
+        return PyErr_NoMemory();
+    if (done < 0) {
+        PyErr_SetString(PyExc_ValueError, "the shapes do not fit, or there is no such row");
+        return NULL;
+    }
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static PyObject *likely(PyObject *self, PyObject *const *given, Py_ssize_t number)
+{
+    (void)self;
+    Py_buffer numbers, rows, weights, known, found;
+    PyObject *result = NULL;
+    if (!has_arguments(number, 6))
+        return NULL;
+    long words = PyLong_AsLong(given[4]);
+    if (PyErr_Occurred())
+        return NULL;
+    if (get_buffer(given[0], &numbers, 4, 1, PyBUF_C_CONTIGUOUS, "numbers") < 0)
+        return NULL;
+    if (get_buffer(given[1], &rows, 8, 1, PyBUF_C_CONTIGUOUS, "rows") < 0)
+        goto numbers;
+    if (get_buffer(given[2], &weights, 8, 1, PyBUF_C_CONTIGUOUS, "weights") < 0)
+        goto rows;
+    if (get_buffer(given[3], &known, 4, 1, PyBUF_C_CONTIGUOUS, "known") < 0)
+        goto weights;
+    if (get_buffer(given[5], &found, 8, 1, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "found") < 0)
+        goto known;
+    int done = -1;
+    if (rows.shape[0] >= numbers.shape[0] && weights.shape[0] <= 1 << 10 && words >= 0 && words <= 1 << 10) {
+        Py_BEGIN_ALLOW_THREADS
+        done = share_words(numbers.buf, rows.buf, numbers.shape[0], weights.buf, weights.shape[0], known.buf,
+                           known.shape[0], words, found.buf, found.shape[0]);
+        Py_END_ALLOW_THREADS
+    }
+    result = outcome(done);
+    PyBuffer_Release(&found);
+known:
+    PyBuffer_Release(&known);
+weights:
+    PyBuffer_Release(&weights);
+rows:
+    PyBuffer_Release(&rows);
+numbers:
+    PyBuffer_Release(&numbers);
+    return result;
+}
+
+static PyObject *asked(PyObject *self, PyObject *const *given, Py_ssize_t number)
+{
+    (void)self;
+    Py_buffer numbers, rows, marked, known, found;
+    PyObject *result = NULL;
+    if (!has_arguments(number, 5) || get_buffer(given[0], &numbers, 4, 1, PyBUF_C_CONTIGUOUS, "numbers") < 0)
+        return NULL;
+    if (get_buffer(given[1], &rows, 8, 1, PyBUF_C_CONTIGUOUS, "rows") < 0)
+        goto numbers;
+    if (get_buffer(given[2], &marked, 1, 1, PyBUF_C_CONTIGUOUS, "marked") < 0)
+        goto rows;
+    if (get_buffer(given[3], &known, 4, 1, PyBUF_C_CONTIGUOUS, "known") < 0)
+        goto marked;
+    if (get_buffer(given[4], &found, 8, 1, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "found") < 0)
+        goto known;
+    int done = -1;
+    if (rows.shape[0] >= marked.shape[0] && numbers.shape[0] >= marked.shape[0]) {
+        Py_BEGIN_ALLOW_THREADS
+        done = share_known(numbers.buf, rows.buf, marked.buf, marked.shape[0], known.buf, known.shape[0], found.buf,
+                           found.shape[0]);
+        Py_END_ALLOW_THREADS
+    }
+    result = outcome(done);
+    PyBuffer_Release(&found);
+known:
+    PyBuffer_Release(&known);
+marked:
+    PyBuffer_Release(&marked);
+rows:
+    PyBuffer_Release(&rows);
+numbers:
+    PyBuffer_Release(&numbers);
+    return result;
+}
+
 static PyObject *use(PyObject *self, PyObject *const *given, Py_ssize_t number)
 {
     (void)self;
@@ -312,6 +719,9 @@ static PyMethodDef functions[] = {
     {"apart", (PyCFunction)(void (*)(void))apart, METH_FASTCALL, "Count the bits that differ from those of a query."},
     {"products", (PyCFunction)(void (*)(void))products, METH_FASTCALL, "Multiply rows with a vector."},
     {"between", (PyCFunction)(void (*)(void))between, METH_FASTCALL, "Write the places of the counts in a range."},
+    {"holders", (PyCFunction)(void (*)(void))holders, METH_FASTCALL, "Mark the passages that contain each clause."},
+    {"likely", (PyCFunction)(void (*)(void))likely, METH_FASTCALL, "Sum the likeliest words of the best passages."},
+    {"asked", (PyCFunction)(void (*)(void))asked, METH_FASTCALL, "Compute the shares of terms that are known."},
     {"use", (PyCFunction)(void (*)(void))use, METH_FASTCALL, "Choose the instructions by number; return their name."},
     {NULL, NULL, 0, NULL},
 };

@@ -27,13 +27,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain, repeat
+from itertools import accumulate, chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rifflux import kernels
 from rifflux.models.folder import model_error
 from rifflux.retrieve.fuse.base import weighed, weights_of
 from rifflux.retrieve.pipeline import Plan
@@ -140,26 +141,45 @@ class PassageTerms:
     #: The passages that contain each clause, as far as somebody looked for it.
     found: dict[tuple[Clause, bool], NDArray[np.bool_]] = field(default_factory=dict)
 
-    def holding(self, clause: Clause, *, own: bool = False) -> NDArray[np.bool_]:
-        """Return the passages in which the terms of a clause are adjacent; with `own` not in further phrases.
+    def holders(self, clauses: Sequence[Clause], *, own: bool = False) -> NDArray[np.bool_]:
+        """Return for each clause the passages in which its terms are adjacent; with `own` not in further phrases.
 
         A passage of a given time need not name it as the query does.
         """
-        found = self.found.get((clause, own))
-        if found is None:
-            found = self.found[clause, own] = np.zeros(len(self.ids), np.bool_)
-            wanted = [self.number_of(term) for term in clause]
-            if wanted and None not in wanted:
-                numbers = self.numbers[: self.own] if own else self.numbers
+        missing = [clause for clause in clauses if (clause, own) not in self.found]
+        if missing:
+            numbers = self.numbers[: self.own] if own else self.numbers
+            # A clause with a term of no passage is in none.
+            numbered = [[self.number_of(term) for term in clause] for clause in missing]
+            numbered = [[] if None in each else each for each in numbered]
+            found = np.zeros((len(missing), len(self.ids)), np.bool_)
+            if kernels.compiled:
+                terms = np.array([*chain.from_iterable(numbered)], np.int32)
+                ends = np.array([*accumulate(map(len, numbered))], np.int64)
+                kernels.compiled.holders(numbers, self.rows, terms, ends, found)
+                numbered = []
+            for row, wanted in zip(found, numbered, strict=False):
+                if not wanted:
+                    continue
                 places = np.flatnonzero(numbers == wanted[0])
                 for further, number in enumerate(wanted[1:], 1):
                     # A gap follows the last term, so that no place is beyond the end.
                     places = places[numbers[places + further] == number]
-                found[self.rows[places]] = True
-        found = found[self.at]
-        if self.dated is not None and not own and any(_is_within(clause, each) for each in self.times):
-            found |= self.dated
-        return found
+                row[self.rows[places]] = True
+            self.found.update(zip(zip(missing, repeat(own)), found, strict=False))
+        holding = np.zeros((len(clauses), len(self.at)), np.bool_)
+        for row, clause in zip(holding, clauses, strict=True):
+            row[:] = self.found[clause, own][self.at]
+            if self.dated is not None and not own and any(_is_within(clause, each) for each in self.times):
+                row |= self.dated
+        return holding
+
+
+def summed(weights: Sequence[float], holders: NDArray[np.bool_]) -> Scores:
+    """Return the sum of the weights of the rows that are True, for each column; added one after another."""
+    if not weights:
+        return np.zeros(holders.shape[1])
+    return np.asarray(np.cumsum(np.array(weights)[:, None] * holders, axis=0)[-1])
 
 
 def terms_of(plan: Plan, table: Candidates, analyzer: Analyzer) -> PassageTerms:
@@ -334,7 +354,7 @@ class Relevance:
         passages = terms_of(plan, table, self.analyzer)
         stand_ins = _stand_ins(query) if query.variants else {}
         clauses = dict.fromkeys((*weights, *query.anchors, *chain.from_iterable(stand_ins.values())))
-        holders = {clause: passages.holding(clause) for clause in clauses}
+        holders = dict(zip(clauses, passages.holders([*clauses]), strict=True))
         lacking = np.zeros(len(table), np.bool_)
         for clause in weights:
             if any(each.isdecimal() for term in clause for each in term):

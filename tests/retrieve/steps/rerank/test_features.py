@@ -161,7 +161,7 @@ def test_the_words_of_the_best_are_those_of_the_definition_to_the_last_digit(
     texts: list[list[str]], scores: list[int], asked: set[str], words: int
 ) -> None:
     weights = trust(np.array(scores[: len(texts)], np.float64), 5)
-    numbers = np.array([ord(term) for text in texts for term in text], np.int64)
+    numbers = np.array([ord(term) for text in texts for term in text], np.int32)
     rows = np.repeat(np.arange(len(texts)), [*map(len, texts)])
     found = words_of_the_best(numbers, rows, weights, [*map(ord, asked)], len(texts), words)
     assert found.tolist() == by_definition(texts, weights.tolist(), asked, words)

@@ -167,6 +167,10 @@ for _ in range(400):
     kernels.compiled.use(int(random.integers(0, kernels.compiled.WAYS + 1)))
     rows, words, width, wanted = (int(each) for each in random.integers(0, (1200, 8, 500, 300)))
     off = int(random.integers(-1, 2)) if random.random() < 0.2 else 0
+    terms = random.integers(-1, 1 << int(random.integers(1, 31)), rows).astype(np.int32)
+    of = random.integers(min(0, off), 1 + width + max(0, off), max(0, rows + off))
+    clauses = random.integers(0, 4, words)
+    several = terms[:int(clauses.sum())].copy()
     for call, arguments in (
         ("apart", (
             random.integers(0, 1 << 63, (words, rows), np.uint64), random.integers(0, 1 << 63, words, np.uint64),
@@ -181,6 +185,11 @@ for _ in range(400):
             random.integers(0, 1 << 16, rows).astype(np.uint16), int(random.integers(-2, 1 << 16)),
             int(random.integers(-2, 1 << 17)), np.empty(max(0, rows + off), np.int64),
         )),
+        ("holders", (terms, of, several, clauses.cumsum(), np.zeros((max(0, words + off), width + 1), np.bool_))),
+        ("likely", (
+            terms, of, random.random(words), several, int(random.integers(min(0, off), 30)), np.empty(width + 1),
+        )),
+        ("asked", (terms, of, random.random(rows) < 0.5, several, np.empty(width + 1))),
     ):
         try:
             getattr(kernels.compiled, call)(*arguments)

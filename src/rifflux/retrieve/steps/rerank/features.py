@@ -13,10 +13,11 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
+from rifflux import kernels
 from rifflux.errors import Cure, InvalidArgument
 from rifflux.retrieve.fuse.base import Weights, weighed
 from rifflux.retrieve.pipeline import Plan
-from rifflux.retrieve.steps.calibrate import PassageTerms, terms_of
+from rifflux.retrieve.steps.calibrate import Array, PassageTerms, summed, terms_of
 from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
 from rifflux.retrieve.table import BOOSTED, LEXICAL, MOMENT, NAMED, SCORE, SEMANTIC, Candidates
 from rifflux.text.analyzer import fold, tokens
@@ -188,33 +189,23 @@ def semantic(inputs: FeatureInput) -> Scores:
 
 def coverage(inputs: FeatureInput) -> Scores:
     """Return the idf-weighted share of the query's terms that each hit contains."""
-    found = np.zeros(len(inputs.table))
-    for term, value in inputs.idf.items():
-        found += value * inputs.passages.holding((term,))
-    return found / (sum(inputs.idf.values()) or 1.0)
+    idf = inputs.idf
+    holders = inputs.passages.holders([(term,) for term in idf])
+    return summed([*idf.values()], holders) / (sum(idf.values()) or 1.0)
 
 
 def phrase(inputs: FeatureInput) -> Scores:
     """Return the share of the query's adjacent term pairs, weighted by idf, that are adjacent in a hit."""
     idf = inputs.idf
-    found = np.zeros(len(inputs.table))
-    total = 0.0
-    for one, two in dict.fromkeys(pairwise(inputs.terms)):
-        weight = idf[one] + idf[two]
-        total += weight
-        found += weight * inputs.passages.holding((one, two), own=True)
-    return found / (total or 1.0)
+    pairs = [*dict.fromkeys(pairwise(inputs.terms))]
+    weights = [idf[one] + idf[two] for one, two in pairs]
+    return summed(weights, inputs.passages.holders(pairs, own=True)) / (sum(weights) or 1.0)
 
 
 def title(inputs: FeatureInput) -> Scores:
     """Return the share of the terms of the title and headings that are in the query; zero without any."""
     passages = inputs.passages
-    naming = np.flatnonzero(passages.naming)
-    names = np.unique((passages.rows[naming] << _ROW) | passages.numbers[naming].astype(np.int64))
-    rows = names >> _ROW
-    count = len(passages.ids)
-    counts = np.bincount(rows, minlength=count)
-    shares = np.bincount(rows, np.isin(names & _NUMBER, inputs.numbers), count) / np.maximum(counts, 1)
+    shares = shares_of_names(passages.numbers, passages.rows, passages.naming, inputs.numbers, len(passages.ids))
     return np.asarray(shares[passages.at])
 
 
@@ -228,10 +219,8 @@ def identifier(inputs: FeatureInput) -> Scores:
     )
     times = {fold(token) for each in inputs.plan.query.times for token in tokens(each.words)}
     codes = {fold(each) for each in filter(is_code, typed)} - times
-    found = np.zeros(len(inputs.table))
-    for code in codes:
-        found += inputs.passages.holding((code,))
-    return found / max(1, len(codes))
+    holders = inputs.passages.holders([(code,) for code in codes])
+    return np.asarray(holders.sum(axis=0) / max(1, len(codes)))
 
 
 def named(inputs: FeatureInput) -> Scores:
@@ -263,10 +252,8 @@ def centroid(inputs: FeatureInput) -> Scores:
 def expansion(inputs: FeatureInput) -> Scores:
     """Return the min-max scaled share of the best other candidates' words that a hit contains."""
     passages = inputs.passages
-    words = np.flatnonzero(passages.numbers[: passages.own] >= 0)
-    shares = words_of_the_best(
-        passages.numbers[words], passages.rows[words], inputs.trust, inputs.numbers, len(passages.ids)
-    )
+    numbers = passages.numbers[: passages.own]
+    shares = words_of_the_best(numbers, passages.rows, inputs.trust, inputs.numbers, len(passages.ids))
     return spread(shares[passages.at])
 
 
@@ -323,16 +310,39 @@ def trust(scores: Scores, best: int) -> Scores:
     return np.asarray(head / total if total > 0 else np.full(len(head), 1 / max(1, len(head))))
 
 
+def shares_of_names(numbers: Array, rows: Ids, naming: Mask, known: Sequence[int], count: int) -> Scores:
+    """Return the share of the distinct terms of each of `count` names that are `known`; zero for an empty one.
+
+    The names are those `numbers` that are `naming`, each with its name in `rows`; both may be longer than `naming`.
+    """
+    if kernels.compiled:
+        found = np.empty(count)
+        kernels.compiled.asked(numbers, rows, naming, np.array(known, np.int32), found)
+        return found
+    places = np.flatnonzero(naming)
+    names = np.unique((rows[places] << _ROW) | numbers[places].astype(np.int64))
+    rows = names >> _ROW
+    counts = np.bincount(rows, minlength=count)
+    return np.asarray(np.bincount(rows, np.isin(names & _NUMBER, known), count) / np.maximum(counts, 1))
+
+
 def words_of_the_best(
-    numbers: Ids, rows: Ids, weights: Scores, known: Sequence[int], count: int, words: int = WORDS
+    numbers: Array, rows: Ids, weights: Scores, known: Sequence[int], count: int, words: int = WORDS
 ) -> Scores:
     """Return the share of the other best candidates' relevance model that each of `count` texts contains, in [0, 1].
 
-    The texts are the `numbers` of their terms, each with its text in `rows`. The model is the weighted mean of the term
-    distributions of the first texts, as many as there are weights, without the `known` terms; its likeliest terms
-    count, in ascending order on ties. Lavrenko and Croft, "Relevance-Based Language Models", SIGIR 2001.
+    The texts are the `numbers` of their terms, each with its text in `rows`; numbers below zero are none. The model is
+    the weighted mean of the term distributions of the first texts, as many as there are weights, without the `known`
+    terms; its likeliest terms count, in ascending order on ties. Lavrenko and Croft, "Relevance-Based Language Models",
+    SIGIR 2001.
     """
+    if kernels.compiled:
+        found = np.empty(count)
+        kernels.compiled.likely(numbers, rows, weights, np.array(known, np.int32), words, found)
+        return found
     best = len(weights)
+    terms_at = np.flatnonzero(numbers >= 0)
+    numbers, rows = numbers[terms_at], rows[terms_at]
     first = rows < best
     lengths = np.bincount(rows[first], minlength=best)
     counted = first & ~np.isin(numbers, known)
