@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import platform
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from rifflux.errors import Cure, NotFound, RiffluxError
+from rifflux.ingest.machines import machine_of, note_machine
 from rifflux.ingest.prepare import (
     UNFINISHED,
     FileChange,
@@ -389,7 +389,7 @@ class Sync:
                 tally.failed.append(Failure(str(root), reason, "root.elsewhere", Cure.PRUNE, data, "lost"))
                 continue
             if is_shared and (missing or not machine_of(self.store, root)):
-                _note_machine(self.store, root)
+                note_machine(self.store, root)
             device = root.stat().st_dev if root.is_dir() else 0
             if missing and self.prune is None and (loss := self._loss(root, missing, tally.added[root], devices)):
                 data = {"root": str(root), "files": len(missing)}
@@ -444,32 +444,6 @@ def _missing(
         if not item.failed:
             unwanted |= affected
     return missing, unwanted
-
-
-# The machines that folders were read on, where several may write to an index
-
-
-_MACHINES = "machines"
-
-
-def machine_of(store: Store, root: Path | str) -> str:
-    """Return the name of another machine that read a root; empty if it was this one, or the index is a file.
-
-    On several machines, a path may lead to different folders.
-    """
-    if Capability.ONE_FILE in store.capabilities:
-        return ""
-    machines: dict[str, str] = json.loads(store.records.setting(_MACHINES) or "{}")
-    machine = machines.get(str(root), "")
-    return "" if machine == platform.node() else machine
-
-
-def _note_machine(store: Store, root: Path) -> None:
-    """Record that a root was read on this machine."""
-    machines: dict[str, str] = json.loads(store.records.setting(_MACHINES) or "{}")
-    if machines.get(str(root)) != platform.node():
-        machines[str(root)] = platform.node()
-        store.records.set(_MACHINES, json.dumps(machines, ensure_ascii=False, sort_keys=True), content=False)
 
 
 #: The setting that stores the devices of folders at their last sync.

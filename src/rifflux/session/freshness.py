@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rifflux.errors import RiffluxError
+from rifflux.ingest.machines import machine_of
 from rifflux.store import EARLIEST_NS, LATEST_NS, STORED_BITS, Capability, Store
 from rifflux.types import Failure, Freshness
 
@@ -75,8 +76,6 @@ def synced(store: Store) -> Mapping[str, float]:
 
 def note_synced(store: Store, roots: Iterable[str], time: float) -> None:
     """Record the time at which roots were last synced completely."""
-    from rifflux.ingest.sync import machine_of
-
     if not store.read_only:
         known = {root: at for root, at in synced(store).items() if Path(root).exists() or machine_of(store, root)}
         store.records.set(_SYNCED, json.dumps(known | dict.fromkeys(roots, time), ensure_ascii=False), content=False)
@@ -84,8 +83,6 @@ def note_synced(store: Store, roots: Iterable[str], time: float) -> None:
 
 def look(store: Store, number: int) -> Freshness:
     """Return how far a store may lag behind its files, by checking `number` of them."""
-    from rifflux.ingest.sync import machine_of
-
     total, sampled = store.catalog.some_files(number)
     last = synced(store)
     there: dict[str, bool] = {}
@@ -132,8 +129,6 @@ def look(store: Store, number: int) -> Freshness:
 
 def note_unread(store: Store, root: str, left_out: Mapping[str, int], failed: Sequence[Failure]) -> None:
     """Record the numbers of files skipped in a root, by kind, and the files that could not be opened."""
-    from rifflux.ingest.sync import machine_of
-
     unopened = [[each.path, each.reason, each.kind] for each in failed[:MOST_UNOPENED]]
     for setting, noted in ((_LEFT_OUT, dict(left_out)), (_UNOPENED, unopened)):
         known = _recorded(store, setting)

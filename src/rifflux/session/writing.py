@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rifflux.errors import Cure, ModelError, NotFound, OutOfScope, RiffluxError
+from rifflux.ingest.machines import machine_of
 from rifflux.service.collections import is_collection, user_of
 from rifflux.session.arguments import checked_document, checked_path, document_of_fields
 from rifflux.session.freshness import note_synced, note_unread, record_refresh
@@ -396,7 +397,7 @@ class Writer:
 
     def sync_alone(self, how: Indexing, tally: SyncTally | None = None) -> IndexReport:
         """Sync the contents of this collection, counting in `tally`."""
-        from rifflux.ingest.sync import SyncTally, machine_of, remembered
+        from rifflux.ingest.sync import SyncTally, remembered
 
         known = remembered(self.view.store)
         missing = [
@@ -416,7 +417,7 @@ class Writer:
 
     def _targets(self, paths: Iterable[Path], how: Indexing, tally: SyncTally) -> list[Target]:
         """Return the targets to sync; forget a known path that is missing. Raises `NotFound` for an unknown one."""
-        from rifflux.ingest.sync import folders, forget, machine_of, targets
+        from rifflux.ingest.sync import folders, forget, targets
 
         assert how.finder
         paths = [path.expanduser() for path in paths]

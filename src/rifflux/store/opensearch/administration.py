@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from rifflux.errors import Busy, Conflict, InvalidArgument, NotFound, UnusableIndex
+from rifflux.errors import Busy, Conflict, Cure, InvalidArgument, NotFound, UnusableIndex
 from rifflux.store.opensearch.address import ClusterAddress
 from rifflux.store.opensearch.engine import ClusterIndex
 from rifflux.store.opensearch.filters import JSON
@@ -90,7 +90,7 @@ class ClusterAdministration:
         _check_shards(shards, replicas)
         with closing(ClusterIndex.connect(self.address)) as engine:
             if engine.exists():
-                raise Conflict(f"{self.address} exists: change its shards by 'rifflux cluster reindex'")
+                raise Conflict(f"{self.address} exists", cure=Cure.COPY_SHARDS, address=str(self.address))
             engine.create(shards, replicas)
         return self.status()
 

@@ -331,8 +331,9 @@ class ClusterIndex:
         """Return the error of a request that was refused for a reason."""
         if "FORBIDDEN/8" in reason:
             return Busy(
-                f"{self.address} is being copied, and takes no writes meanwhile: try again then; if that was "
-                "interrupted, run 'rifflux cluster reindex' again"
+                f"{self.address} takes no writes while it is copied to other shards, or after that was interrupted",
+                cure=Cure.COPY_SHARDS,
+                address=str(self.address),
             )
         if "cluster_block" in reason:
             return DiskFull(f"{self.address} takes no writes while its disk is nearly full: make room on the cluster")
