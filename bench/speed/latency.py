@@ -54,9 +54,20 @@ class Given:
     def __init__(self, embedder: Embedder, questions: Sequence[str]) -> None:
         self._embedder = embedder
         self._known = {question: embedder.embed_query(question) for question in questions}
+        # With these it is that model, and its vectors are those of the index.
+        self.name = embedder.name
+        self.backend = embedder.backend
+        self.dimension = embedder.dimension
+        self.fingerprint = embedder.fingerprint
+        self.max_tokens = embedder.max_tokens
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._embedder, name)
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of texts."""
+        return self._embedder.embed_documents(texts)
+
+    def count_tokens(self, text: str) -> int:
+        """The number of tokens of a text."""
+        return self._embedder.count_tokens(text)
 
     def embed_query(self, text: str) -> Vectors:
         """The vector of a question, made only if it is not known."""
@@ -132,6 +143,8 @@ def _measured(index: rifflux.Index, kind: Kind, questions: Sequence[str]) -> dic
         start = time.perf_counter()
         trace = index.search(question, mode=kind.mode, filter=kind.filter).trace
         whole = (time.perf_counter() - start) * 1000
+        if trace.degraded:
+            raise SystemExit(f"{kind.name}: {trace.degraded[0].text}")
         rows.append({**trace.milliseconds, "rest": whole - sum(trace.milliseconds.values()), "whole": whole})
     stages = dict.fromkeys(stage for row in rows for stage in row)
     ordered = [stage for stage in stages if stage not in ("rest", "whole")] + ["rest", "whole"]
