@@ -91,6 +91,7 @@ def test_where_nothing_is_to_be_gained_nothing_changes(index: Index, collection:
     before = f"{outcome.values['ndcg@10'].mean():.4f}"
     told = tuning("judged", "--run", "retrieve")
     assert told.returncode == 0
+    assert [line for line in told.stderr.splitlines() if not line.startswith("tune works: ")] == []
     assert told.stdout.splitlines()[1:] == [
         f"  weights   {before} before, {before} tuned (+0.0000, p = 1.000): no gain",
         "nothing changed",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
-from rifflux.text.dates import timestamp
-
 #: The kind of event that records how well a document answers a query.
 JUDGEMENT = "judgement"
 #: Stands for all users among the readers of a collection.
@@ -43,12 +41,6 @@ class Token:
     used_at: str | None = None
     revoked_at: str | None = None
     expires_at: str | None = None
-
-    def is_valid(self, now: float) -> bool:
-        """Return True if the token is neither revoked nor expired at a time, in seconds since 1970."""
-        if self.revoked_at is not None:
-            return False
-        return self.expires_at is None or (timestamp(self.expires_at) or 0.0) > now
 
 
 @dataclass(frozen=True, slots=True)

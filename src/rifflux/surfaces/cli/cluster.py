@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 cluster = group("cluster", "Look after an index on an OpenSearch cluster: --db opensearch://HOST:PORT/NAME.")
 
-Shards = Annotated[int | None, typer.Option("--shards", help="Parts of the index, each searched by one core.")]
-Replicas = Annotated[int | None, typer.Option("--replicas", help="Copies of each part, on other nodes.")]
+Shards = Annotated[int | None, typer.Option("--shards", help="Shards of the index, each searched by one core.")]
+Replicas = Annotated[int | None, typer.Option("--replicas", help="Replicas of each shard, on other nodes.")]
 Repository = Annotated[str, typer.Argument(help="A repository for snapshots that the cluster knows.")]
 Name = Annotated[str, typer.Argument(help="The snapshot.")]
 
@@ -37,9 +37,9 @@ def status(here: CommonOptions) -> None:
         return
     rows = [
         ("index", found.index),
-        ("health", found.health + (f", {found.unassigned} parts or copies on no node" if found.unassigned else "")),
+        ("health", found.health + (f", {found.unassigned} shards on no node" if found.unassigned else "")),
         ("cluster", f"OpenSearch {found.version}, nodes: {found.nodes}"),
-        ("parts", f"{found.shards}, with {found.replicas} copies each"),
+        ("shards", f"{found.shards}, with {found.replicas} replicas each"),
         ("rows", f"{found.rows:,}, and {found.deleted:,} deleted ones until segments are merged"),
         ("size", f"{found.bytes / 1e6:,.1f} MB"),
     ]
@@ -56,7 +56,7 @@ def init(here: CommonOptions, shards: Shards = 1, replicas: Replicas = 1) -> Non
     """
     made = _cluster(here)
     found = made.init(shards or 1, 1 if replicas is None else replicas)
-    _say(here, f"created {found.address}, in {found.shards} parts", {**asdict(found), "role": made.role()})
+    _say(here, f"created {found.address}, with {found.shards} shards", {**asdict(found), "role": made.role()})
     if not here.json:
         show.note("a role for users who read only their own content (it has not been tried):")
         show.print_json(made.role())

@@ -43,9 +43,9 @@ STUB = 100.0
 LOWERED = 0.3
 
 
-#: The weight of each component, as found by `bench/quality/features.py` on top of the default fusion, within .05: its
-#: choice varies that much with small changes of the candidates. `identifier` is off: anchors have counted a code in the
-#: fused score already.
+#: The weight of each component, fitted to all judged collections on top of the default fusion: see
+#: `bench/results/tried.md`. Fits on other candidates, as in `bench/results/features.md`, differ by up to .2.
+#: `identifier` is off: anchors have counted a code in the fused score already.
 WEIGHTS = Weights(
     {
         "fused": 1.0,
