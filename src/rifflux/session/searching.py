@@ -67,8 +67,7 @@ from rifflux.types import (
 
 if TYPE_CHECKING:
     from rifflux.retrieve.explain.verdict import Verdict
-    from rifflux.retrieve.query.credits import CreditsRead
-    from rifflux.retrieve.query.mentions import CreditVocabulary
+    from rifflux.retrieve.query.credits import CreditsRead, CreditVocabulary
     from rifflux.retrieve.steps.rerank import Rerank
 
 #: The code of the notice that the query has no vector.
@@ -377,7 +376,7 @@ class Searcher:
 
     def _vocabulary(self, analyzer: Analyzer | None) -> CreditVocabulary:
         """Return the names in works that may be disclosed to the caller."""
-        from rifflux.retrieve.query.mentions import CreditVocabulary
+        from rifflux.retrieve.query.credits import CreditVocabulary
 
         counts = self.store.lexical.document_frequencies
         return CreditVocabulary(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rifflux.retrieve.query.credits import CreditsRead
-from rifflux.retrieve.query.mentions import CreditVocabulary, of_one_word
+from rifflux.retrieve.query.credits import CreditsRead, CreditVocabulary, of_one_word
 from rifflux.store import Store
 from rifflux.text.people import is_venue, named, person_key, venue_keys
 from rifflux.types import AUTHORS, VENUE, Credit, Filter, Notice, Query
