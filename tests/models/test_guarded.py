@@ -46,6 +46,11 @@ class Hanging(HashEmbedder):
 LET_GO = threading.Event()
 
 
+def named(name: str) -> set[threading.Thread]:
+    """Return the threads that work under a name."""
+    return {thread for thread in threading.enumerate() if thread.name == name}
+
+
 @pytest.fixture(autouse=True)
 def _let_go() -> Iterator[None]:
     LET_GO.clear()
@@ -115,13 +120,12 @@ def test_a_model_that_hangs_is_given_up_then_left_alone_and_tried_again() -> Non
     clock = 100.0
     guard = Guard(0.05, stopped=note, breakers={"hash": Breaker(lambda: clock)})
     guarded = GuardedEmbedder(Hanging(), guard)
-    before = {*threading.enumerate()}
+    before = named("model hash")
     for _ in range(FAILURES + 2):
         with pytest.raises(ModelError, match=r"given up|retried within 10 s"):
             guarded.embed_query("cache")
     assert [each.sort for each in told] == ["late"] * FAILURES + ["open"] * 2
-    begun = {*threading.enumerate()} - before
-    assert sum(thread.name == "model hash" for thread in begun) == FAILURES
+    assert len(named("model hash") - before) == FAILURES
     clock += PAUSE_S
     for expected in ("late", "open"):
         with pytest.raises(ModelError):

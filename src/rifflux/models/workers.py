@@ -1,22 +1,28 @@
-"""Run work that may take too long in a thread of its own, and abandon it when time is up.
+"""Run work that may take too long in another thread, and abandon it when time is up.
 
 Python can't stop a thread. Abandoned work runs on, so the number of such threads is bounded; at the bound, no work of
-that name starts until one of them has ended.
+that name starts until one of them has ended. A thread that finished its work in time waits a while for more.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TypeVar
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+
+#: The maximum number of threads that wait for work, the seconds after which each of them ends, and their name.
+MOST_IDLE = 4
+IDLE_S = 60.0
+IDLE = "rifflux-worker"
 
 
 class Late(Exception):
@@ -47,31 +53,121 @@ class Workers:
             raise Late("no time was left")
         if (busy := self._abandoned[name]) >= self.most_abandoned:
             raise Late(f"still busy with {busy} earlier requests")
-        future: Future[T] = Future()
-        threading.Thread(target=_run, args=(work, future, Patience(deadline, retries)), name=name, daemon=True).start()
-        try:
-            return future.result(timeout=deadline - time.perf_counter())
-        except TimeoutError:
-            if future.done():  # the work's own error, or it ended just now
-                return future.result()
-            self._abandon(name, future)
-            raise Late("it did not finish in time") from None
+        task = _Task(work, Patience(deadline, retries))
+        _hand_over(task, name)
+        # A lock waits no longer than this in one go; a later deadline is none.
+        patience = min(deadline - time.perf_counter(), threading.TIMEOUT_MAX)
+        if not task.ended.acquire(timeout=max(patience, 0.0)) and not task.abandoned_by(self, name):
+            raise Late("it did not finish in time")
+        if task.error is not None:
+            try:
+                raise task.error
+            finally:
+                # The traceback of an error refers to this frame.
+                del task
+        return task.value
 
-    def _abandon(self, name: str, future: Future[T]) -> None:
-        self._count(name, 1)
-        future.add_done_callback(lambda _: self._count(name, -1))
-
-    def _count(self, name: str, change: int) -> None:
+    def count_abandoned(self, name: str, change: int) -> None:
+        """Change the number of overdue calls of a name."""
         with self._lock:
             self._abandoned[name] += change
 
 
-def _run(work: Callable[[], T], future: Future[T], patience: Patience) -> None:
-    _PATIENCE.set(patience)
-    try:
-        future.set_result(work())
-    except BaseException as error:  # for the caller to handle; uncaught, it would be lost in the thread
-        future.set_exception(error)
+class _Task(Generic[T]):
+    """Work with its limits, and its value or error once it `ended`."""
+
+    value: T
+
+    def __init__(self, work: Callable[[], T], patience: Patience) -> None:
+        self.work = work
+        self.patience = patience
+        self.error: BaseException | None = None
+        self.ended = threading.Lock()
+        self.ended.acquire()
+        self._deciding = threading.Lock()
+        self._is_done = False
+        self._overdue: tuple[Workers, str] | None = None
+
+    def run(self) -> None:
+        """Do the work, and keep its value or error."""
+        _PATIENCE.set(self.patience)
+        try:
+            self.value = self.work()
+        except BaseException as error:  # for the caller to handle; uncaught, it would be lost in the thread
+            self.error = error
+
+    def finish(self) -> bool:
+        """Tell the caller that the work ended; return False if nobody waits for it any more."""
+        with self._deciding:
+            self._is_done = True
+        if self._overdue is None:
+            return True
+        workers, name = self._overdue
+        workers.count_abandoned(name, -1)
+        return False
+
+    def abandoned_by(self, workers: Workers, name: str) -> bool:
+        """Count the work as overdue and return False, or return True if it ended just now."""
+        with self._deciding:
+            if self._is_done:
+                return True
+            self._overdue = workers, name
+            workers.count_abandoned(name, 1)
+            return False
+
+
+class _Thread(threading.Thread):
+    """A thread that runs one task after another, until nobody had one for a while or one of them was overdue."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.tasks: SimpleQueue[_Task[Any]] = SimpleQueue()
+        self.process = os.getpid()
+
+    def run(self) -> None:
+        while True:
+            try:
+                task = self.tasks.get(timeout=IDLE_S)
+            except Empty:
+                try:
+                    _idle.remove(self)
+                except ValueError:  # somebody took this thread just now, and hands its task over
+                    continue
+                return
+            task.run()
+            stays = task.finish() and len(_idle) < MOST_IDLE
+            if stays:
+                self.name = IDLE
+                _idle.append(self)
+            task.ended.release()
+            # What the work refers to must not live as long as this thread waits.
+            del task
+            if not stays:
+                return
+
+
+#: The threads that wait for work. Lists append, pop and remove atomically, also between threads.
+_idle: list[_Thread] = []
+
+
+def _hand_over(task: _Task[Any], name: str) -> None:
+    """Give a task to a waiting thread, or to a new one."""
+    thread: _Thread | None = None
+    while thread is None and _idle:
+        try:
+            thread = _idle.pop()
+        except IndexError:
+            break
+        # The threads of a process do not exist in its forks.
+        if thread.process != os.getpid():
+            thread = None
+    is_new = thread is None
+    if thread is None:
+        thread = _Thread()
+    thread.name = name
+    thread.tasks.put(task)
+    if is_new:
+        thread.start()
 
 
 # Limits on a thread's requests, which the code that sends them observes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -148,14 +149,13 @@ def test_no_time_left_is_said_at_once() -> None:
 def test_hanging_work_is_bounded_and_starts_again_when_it_ends() -> None:
     release = threading.Event()
     workers = Workers(most_abandoned=2)
-    before = {*threading.enumerate()}
     for _ in range(2):
         with pytest.raises(Late, match="did not finish in time"):
-            workers(release.wait, time.perf_counter() + 0.5)
+            workers(release.wait, time.perf_counter() + 0.5, "hanging")
     for _ in range(20):
         with pytest.raises(Late, match="still busy with 2"):
-            workers(release.wait, time.perf_counter() + PATIENCE)
-    hanging = {*threading.enumerate()} - before
+            workers(release.wait, time.perf_counter() + PATIENCE, "hanging")
+    hanging = {thread for thread in threading.enumerate() if thread.name == "hanging"}
     assert len(hanging) == 2
     release.set()
     for thread in hanging:
@@ -178,6 +178,45 @@ def test_the_interpreter_does_not_wait_for_what_hangs() -> None:
 
 def test_without_a_deadline_no_thread_is_needed() -> None:
     assert Workers()(threading.current_thread, None) is threading.current_thread()
+
+
+def test_a_thread_works_again_unless_its_work_was_overdue() -> None:
+    workers = Workers()
+    first = workers(threading.current_thread, time.perf_counter() + PATIENCE)
+    assert workers(threading.current_thread, time.perf_counter() + PATIENCE) is first
+    assert first is not threading.current_thread()
+    with pytest.raises(ZeroDivisionError):
+        workers(lambda: 1 / 0, time.perf_counter() + PATIENCE)
+    release = threading.Event()
+    hung: list[threading.Thread] = []
+
+    def hang() -> None:
+        hung.append(threading.current_thread())
+        release.wait(PATIENCE)
+
+    with pytest.raises(Late, match="did not finish in time"):
+        workers(hang, time.perf_counter() + 0.5)
+    assert workers(threading.current_thread, time.perf_counter() + PATIENCE) not in hung
+    release.set()
+    hung[0].join(PATIENCE)
+    assert not hung[0].is_alive()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_fork_waits_for_no_thread_of_its_parent() -> None:
+    script = """if True:
+        import os, time
+        from rifflux.models.workers import Workers
+        workers = Workers()
+        workers(int, time.perf_counter() + 60)
+        child = os.fork()
+        if child:
+            print(os.waitpid(child, 0)[1])
+        else:
+            os._exit(workers(int, time.perf_counter() + 60))
+    """
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert done.stdout == "0\n"
 
 
 @pytest.mark.parametrize("wrong", [{"top": 0}, {"deadline_ms": 0}, {"deadline_ms": -5}, {"deadline_ms": float("nan")}])
