@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pytest
@@ -18,14 +18,19 @@ from rifflux.types import Clause, Scores
 SHARES = st.floats(0, 1)
 
 
+def words_of(weights: Mapping[Clause, float]) -> list[tuple[str, Clause]]:
+    """Return plain words, each with its only term."""
+    return [(terms[0], terms) for terms in weights]
+
+
 def test_what_is_the_question_explains_all_of_it() -> None:
     weights: dict[Clause, float] = {("250.1725",): 7.0}
-    assert explained_share(weights, weights, ("250.1725",)) == 1.0
+    assert explained_share(words_of(weights), weights, ("250.1725",)) == 1.0
 
 
 def test_a_year_explains_little_of_a_long_question() -> None:
     weights: dict[Clause, float] = {("journal",): 5.0, ("brain",): 6.0, ("atla",): 8.0, ("2023",): 1.0}
-    assert explained_share(weights, weights, ("2023",)) == pytest.approx(0.075)
+    assert explained_share(words_of(weights), weights, ("2023",)) == pytest.approx(0.075)
 
 
 def test_a_question_without_words_is_not_explained() -> None:
@@ -34,8 +39,24 @@ def test_a_question_without_words_is_not_explained() -> None:
 
 def test_a_word_that_is_read_as_several_counts_once() -> None:
     weights: dict[Clause, float] = {("websocket",): 4.0, ("web",): 4.0, ("socket",): 4.0, ("server",): 4.0}
-    share = explained_share([("websocket", "web", "socket"), ("server",)], weights, ("websocket", "web", "socket"))
+    words = [("WebSocket", ("websocket", "web", "socket")), ("server", ("server",))]
+    share = explained_share(words, weights, ("websocket", "web", "socket"))
     assert share == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("spelling", [("hahnbanach",), ("hahn", "banach")])
+def test_a_word_is_explained_by_each_of_its_spellings(spelling: Clause) -> None:
+    weights: dict[Clause, float] = {("hahnbanach",): 6.0, ("hahn",): 4.0, ("banach",): 4.0, ("separable",): 6.0}
+    words = [("Hahn-Banach", ("hahnbanach", "hahn", "banach")), ("separable", ("separable",))]
+    assert explained_share(words, weights, spelling) == pytest.approx(0.75)
+    assert explained_share(words, weights, ("banach",)) == 0.0
+
+
+def test_a_name_with_an_apostrophe_is_explained_by_all_of_it() -> None:
+    weights: dict[Clause, float] = {("o",): 3.0, ("brien",): 5.0, ("letter",): 5.0}
+    words = [("O'Brien", ("o", "brien")), ("letters", ("letter",))]
+    assert explained_share(words, weights, ("o",)) == 0.0
+    assert explained_share(words, weights, ("o", "brien")) == pytest.approx(0.75)
 
 
 def test_evidence_that_is_the_question_keeps_its_weight_however_many_share_it() -> None:
@@ -59,8 +80,8 @@ def test_evidence_that_more_candidates_share_is_worth_no_more(explained: float, 
 
 def test_a_rival_that_holds_more_of_the_question_makes_a_name_a_mention() -> None:
     weights: dict[Clause, float] = {("websocket",): 3.0, ("class",): 2.0, ("server",): 4.0}
-    alone = explained_share(weights, weights, ("websocket",), lambda: np.array([0.2]))
-    mentioned = explained_share(weights, weights, ("websocket",), lambda: np.array([1.0]))
+    alone = explained_share(words_of(weights), weights, ("websocket",), lambda: np.array([0.2]))
+    mentioned = explained_share(words_of(weights), weights, ("websocket",), lambda: np.array([1.0]))
     assert alone == 1.0
     assert mentioned == pytest.approx(0.5)
 

@@ -277,22 +277,29 @@ class Anchors:
 
 
 def explained_share(
-    words: Iterable[Clause],
+    words: Iterable[tuple[str, Clause]],
     weights: Mapping[Clause, float],
     terms: Collection[str],
     rivals: Callable[[], Scores] = lambda: np.ones(1),
 ) -> float:
     """Return the share of a query's words that some terms explain, weighted by idf, in [0, 1].
 
-    A word with several terms counts once. `rivals` returns the shares of the query found in candidates without the
-    evidence; it is called only if the evidence alone does not explain the query.
+    `words` are the query's words with their terms. A word counts once. It is explained by all of its terms, and, as the
+    analyzer puts the joined spelling before the parts, by that one or the others: `WebSocket`, `web socket`.
+    `rivals` returns the shares of the query found in candidates without the evidence; it is called only if the evidence
+    alone does not explain the query.
     """
     total = 0.0
     held = 0.0
-    for word in dict.fromkeys(words):
-        weight = max([weights.get((term,), 0.0) for term in word], default=0.0)
+    terms = {*terms}
+    for word, spelled in dict.fromkeys(words):
+        weight = max([weights.get((term,), 0.0) for term in spelled], default=0.0)
         total += weight
-        held += weight * ({*word} <= {*terms})
+        # A word with an apostrophe has no joined spelling.
+        if len(spelled) < 2 or "'" in word:
+            held += weight * terms.issuperset(spelled)
+        else:
+            held += weight * (spelled[0] in terms or terms.issuperset(spelled[1:]))
     if not total:
         return 0.0
     share = held / total
@@ -337,10 +344,9 @@ class Bearing:
         holding = np.isin(self.ids, holders)
         if not holding.any():
             return np.zeros(len(holding))
-        words = [terms for _, terms in self.plan.query.tokens]
         rivals = partial(self.plan.evidence.coverage, self.ids[~holding])
         if any(self.weights.values()):
-            explained = explained_share(words, self.weights, terms, rivals)
+            explained = explained_share(self.plan.query.tokens, self.weights, terms, rivals)
         else:
             explained = 1.0  # nothing but beginnings of words was asked: there is nothing else to explain
         return strength(explained, np.where(holding, sureness, 0.0))

@@ -37,12 +37,11 @@ class Moments:
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Boost the scores of candidates of the query's times, adding a column per matched time."""
         weights = weights_of(plan)
-        words = [terms for _, terms in plan.query.tokens]
         strengths = {}
         for each in plan.query.times:
             sureness = np.array([share(each, hit) for hit in table.passages])
             if sureness.any():
-                explained = explained_share(words, weights, plan.query.words[each.words])
+                explained = explained_share(plan.query.tokens, weights, plan.query.words[each.words])
                 strengths[each.words] = strength(explained, sureness)
         if not strengths:
             return table
