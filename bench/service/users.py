@@ -147,8 +147,8 @@ class Template:
         view = index.admin.store.of(user).part(CONVERSATIONS.name)
         id = self.conversation.id
         changes = [_renamed(change, view.owner, id) for change in self.changes]
-        view.catalog.put("", DocumentChange(conversation_row(self.conversation), id, ()))
-        view.catalog.put_all(Placed(id, change) for change in changes)
+        view.catalog.write(Placed("", DocumentChange(conversation_row(self.conversation), id, ())))
+        view.catalog.write(*(Placed(id, change) for change in changes))
         chunks = [chunk for change in changes for chunk in change.chunks]
         view.semantic.put_vectors([each.chunk.id for each in chunks], [each.hash for each in chunks], self.vectors)
 

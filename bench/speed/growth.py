@@ -30,7 +30,7 @@ import numpy as np
 import rifflux
 from bench.shared import MARK, SHARES, cached, program, questions
 from bench.speed.vectors import opened, recall
-from rifflux.store import AnalyzedChunk, DocumentChange, Placed
+from rifflux.store import AnalyzedChunk, DocumentChange, Placed, Removal
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.engine import location_of
 from rifflux.store.sqlite.lexical import words_index as words
@@ -185,7 +185,7 @@ def _filled(source: Path, path: Path, size: int) -> float:
             vectors = texts.vectors_of(numbers)
             start = time.perf_counter()
             with store.transaction():
-                store.catalog.put_all(changes)
+                store.catalog.write(*changes)
                 store.semantic.put_vectors(list(numbers), list(numbers), vectors)
             seconds += time.perf_counter() - start
             if numbers.stop % (10 * GROUP) == 0:
@@ -265,13 +265,13 @@ def _after_changes(index: rifflux.Index, texts: Sequence[str], vector: Vectors) 
         new = change("bench-change", f"words that change {place}")
         start = time.perf_counter()
         with index.admin.store.transaction():
-            index.admin.store.catalog.put("bench-change", new)
+            index.admin.store.catalog.write(Placed("bench-change", new))
             index.admin.store.semantic.put_vectors(
                 [each.chunk.id for each in new.chunks], [each.hash for each in new.chunks], vector[None]
             )
         changing.append((time.perf_counter() - start) * 1000)
         asking.append(_asked(index, text, "hybrid"))
-    index.admin.store.catalog.remove("bench-change", ["bench-change"])
+    index.admin.store.catalog.write(Removal("bench-change", ["bench-change"]))
     return {
         "storing one document, p50 ms": statistics.median(changing),
         "hybrid as the first search after that, p50 ms": statistics.median(asking),

@@ -26,6 +26,7 @@ import numpy as np
 
 import rifflux
 from bench.shared import MARK, SHARES, questions, tell, timed
+from rifflux.store import Placed
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import derived
 from rifflux.store.sqlite.connection.connect import connect
@@ -184,7 +185,7 @@ def _following(store: SqliteStore, asked: Sequence[Vectors]) -> None:
     for count in (1, 1000):
         with store.transaction():
             changed = change(f"bench {count}", *[f"text {number}" for number in range(count)])
-            store.catalog.put("bench", changed)
+            store.catalog.write(Placed("bench", changed))
             vectors = np.stack([asked[number % len(asked)] for number in range(count)])
             store.semantic.put_vectors(
                 [each.chunk.id for each in changed.chunks], [each.hash for each in changed.chunks], vectors

@@ -17,7 +17,7 @@ import rifflux
 from rifflux import Document
 from rifflux.errors import ModelMismatch
 from rifflux.ingest.sync import Target, folders, remember
-from rifflux.store import FieldWeights, ModelInfo
+from rifflux.store import FieldWeights, ModelInfo, Placed
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import connect, locks
 from rifflux.testing import change, words
@@ -185,7 +185,7 @@ class TestLog:
 
     def write(self, store: SqliteStore, transactions: int) -> None:
         for number in range(transactions):
-            store.catalog.put("c", change(f"d{number}", f"words {number} " * 200))
+            store.catalog.write(Placed("c", change(f"d{number}", f"words {number} " * 200)))
 
     def test_a_reader_that_never_ends_stops_no_writer_and_afterwards_the_log_starts_anew(
         self, writer: SqliteStore, tmp_path: Path

@@ -30,7 +30,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         index.scoped(Scope("one")).add(Document("a.md", "The heron waits in the reeds."))
         store = _store(index)
         _fill(store, "ann", 1, vector_index.LEAST + 50)
-        store.of("bare").catalog.put("c", change("bare", "no vector", first_id=10**6))
+        store.of("bare").catalog.write(Placed("c", change("bare", "no vector", first_id=10**6)))
         _packed(store).build()
     return path
 
@@ -53,7 +53,7 @@ def _fill(store: SqliteStore, owner: str, first: int, count: int) -> None:
     assert isinstance(model, ModelInfo)
     changes = [change(f"{first + n}", f"text {first + n}", first_id=first + n) for n in range(count)]
     view = store.of(owner)
-    view.catalog.put_all(Placed("c", each) for each in changes)
+    view.catalog.write(*(Placed("c", each) for each in changes))
     drawn = np.random.default_rng(first).standard_normal((count, model.dimension), np.float32)
     chunks = [each.chunks[0] for each in changes]
     view.semantic.put_vectors(

@@ -18,6 +18,7 @@ from rifflux.service.analytics import Diary
 from rifflux.service.jobs import Jobs
 from rifflux.service.repeats import Repeats
 from rifflux.service.usage import Ledger
+from rifflux.store import SourceData
 from rifflux.testing import everything
 from rifflux.types import Link, Tag
 
@@ -41,7 +42,7 @@ def fill(index: Index, user: str, word: str, folder: Path) -> None:
     (folder / "a.md").write_text(f"# {word}\n\nThe {word} flies.\n")
     note = Document("note", f"a note on the {word}", tags=(Tag("s", word),), links=(Link("a.md"),))
     mine.add(folder, note)
-    mine.admin.store.catalog.keep_records("documents", "note", {"source": word})
+    mine.admin.store.catalog.write(SourceData("documents", "note", {"source": word}))
     mine.judge(f"where is the {word}", "note")
     mine.note("click", f"where is the {word}", "note", user=user)
     mine.admin.declare_facets(word)

@@ -10,6 +10,7 @@ import pytest
 
 import rifflux
 from rifflux import Document, Index, NotFound
+from rifflux.store import Placed
 from rifflux.testing.making import change
 from tests.support.files import make_pdf, make_pptx
 
@@ -57,7 +58,7 @@ def test_the_page_of_a_hit_is_what_its_reader_says_whatever_the_heading(
 ) -> None:
     put = change("paper", "A bittern booms.", kind="pdf", metadata={"pages": 20})
     chunk = replace(put.chunks[0].chunk, headings=(heading,), page=page)
-    index.admin.store.catalog.put("docs", replace(put, chunks=(replace(put.chunks[0], chunk=chunk),)))
+    index.admin.store.catalog.write(Placed("docs", replace(put, chunks=(replace(put.chunks[0], chunk=chunk),))))
     assert [hit.page for hit in index.chunks("paper")] == [page]
 
 

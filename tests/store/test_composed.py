@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rifflux
-from rifflux.store import STORES, AnalyzedChunk, Catalog, FieldWeights, Lexical, Placed, Store
+from rifflux.store import STORES, AnalyzedChunk, Catalog, FieldWeights, Lexical, Placed, Store, Write
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.query import best
 from rifflux.testing import LexicalContract, SemanticContract
@@ -27,15 +27,12 @@ class _Fed:
     def __init__(self, catalog: Catalog, postings: Postings) -> None:
         self._catalog, self._postings = catalog, postings
 
-    def put(self, namespace: str, change: Any, file: tuple[str, str] | None = None) -> None:
-        self.put_all([Placed(namespace, change, file)])
-
-    def put_all(self, documents: Iterable[Placed]) -> None:
-        placed = list(documents)
-        self._catalog.put_all(placed)
+    def write(self, *changes: Write) -> int:
+        placed = [each for each in changes if isinstance(each, Placed)]
         for each in (chunk for one in placed for chunk in one.change.chunks):
             for term in _terms(each):
                 self._postings[term].add(each.chunk.id)
+        return self._catalog.write(*changes)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._catalog, name)

@@ -17,7 +17,7 @@ from rifflux.errors import Conflict, InvalidArgument, NotFound, ReadOnlyIndex
 from rifflux.requests import ChatChanges, QuestionRequest, takes
 from rifflux.session.arguments import checked_text
 from rifflux.session.session import IndexView
-from rifflux.store import DocumentChange
+from rifflux.store import DocumentChange, Placed, Removal
 from rifflux.types import UNTOLD, Document, Notice
 from rifflux.types.nouns import iso_time
 
@@ -145,7 +145,7 @@ class Chats:
         """Delete a chat for good. Raises `NotFound`."""
         with self._store.transaction():
             self._recorded(id)
-            self._store.catalog.remove(NAMESPACE, [id])
+            self._store.catalog.write(Removal(NAMESPACE, [id]))
 
     def continued(self, request: QuestionRequest) -> QuestionRequest:
         """Return a question with the turns of its chat before it. Raises `NotFound`."""
@@ -219,7 +219,7 @@ class Chats:
         text = "\n".join(json.dumps(asdict(each), ensure_ascii=True) for each in chat.answers)
         metadata = {"count": chat.count, "begun": chat.created_at}
         row = Document(chat.id, text, chat.title, CHAT, chat.updated_at, metadata=metadata)
-        self._store.catalog.put(NAMESPACE, DocumentChange(row, chat.id, ()))
+        self._store.catalog.write(Placed(NAMESPACE, DocumentChange(row, chat.id, ())))
 
 
 def _chat_of(row: Document) -> Chat:

@@ -50,7 +50,7 @@ from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Embedded, Writer
-from rifflux.store import DocumentChange
+from rifflux.store import DocumentChange, Placed, Removal
 from rifflux.types import Document, Failure, Hit, Notice, Progress
 
 if TYPE_CHECKING:
@@ -123,8 +123,8 @@ class Conversations:
         """Delete a conversation with all its messages and return their number. Raises `NotFound`."""
         with self._store.transaction():
             self.get(id)
-            removed = self._store.catalog.remove(id, [row.key for row in self._store.catalog.in_order(id)])
-            self._store.catalog.remove(CONVERSATIONS, [id])
+            removed = self._store.catalog.write(Removal(id, [row.key for row in self._store.catalog.in_order(id)]))
+            self._store.catalog.write(Removal(CONVERSATIONS, [id]))
         return removed
 
     def get(self, id: str) -> Conversation:
@@ -152,7 +152,7 @@ class Conversations:
         return {"conversations": (own := counts.get(CONVERSATIONS, 0)), "messages": sum(counts.values()) - own}
 
     def _put(self, row: Document) -> None:
-        self._store.catalog.put(CONVERSATIONS, DocumentChange(row, row.key, ()))
+        self._store.catalog.write(Placed(CONVERSATIONS, DocumentChange(row, row.key, ())))
 
     # Messages
 

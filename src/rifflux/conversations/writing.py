@@ -19,7 +19,7 @@ from rifflux.conversations.model import (
     was_added,
 )
 from rifflux.ingest.chunking import Chunker, chunk_id, hash_of, identity_of, plain_blocks
-from rifflux.store import AnalyzedChunk, DocumentChange, Placed, Store
+from rifflux.store import AnalyzedChunk, DocumentChange, Placed, Removal, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.dates import parse_time, timestamp
 from rifflux.types import Chunk, Document
@@ -72,7 +72,7 @@ class MessageWriter:
     def remove(self, conversation_id: str, key: str) -> list[DocumentChange]:
         """Remove a message and rewrite its former neighbours."""
         left = self._felt(conversation_id, [key])
-        self.store.catalog.remove(conversation_id, [key])
+        self.store.catalog.write(Removal(conversation_id, [key]))
         return self._rewrite(conversation_id, [each for each in left if each != key])
 
     def keep(self, conversation_id: str, keys: Container[str]) -> int:
@@ -96,7 +96,7 @@ class MessageWriter:
             left = self._felt(conversation_id, moved)
         else:
             left = []
-        self.store.catalog.remove(conversation_id, moved)
+        self.store.catalog.write(Removal(conversation_id, moved))
         new = [row for key, row in fresh.items() if key not in known or key in moved]
         # Without chunks at first, since the store determines the positions.
         self._store(conversation_id, [DocumentChange(row, f"{conversation_id}/{row.key}", ()) for row in new])
@@ -116,7 +116,7 @@ class MessageWriter:
         return self._store(conversation_id, changes)
 
     def _store(self, conversation_id: str, changes: list[DocumentChange]) -> list[DocumentChange]:
-        self.store.catalog.put_all(Placed(conversation_id, change) for change in changes)
+        self.store.catalog.write(*(Placed(conversation_id, change) for change in changes))
         return changes
 
     # Reading stored messages

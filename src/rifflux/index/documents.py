@@ -20,7 +20,7 @@ from rifflux.session.license_policy import LicensePolicy
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
 from rifflux.session.writing import DOCUMENTS, Writer
-from rifflux.store import DocumentChange, Listed, Placed, Store
+from rifflux.store import DocumentChange, FileRemoval, Listed, Placed, Removal, Store
 from rifflux.text.dates import parse_time
 from rifflux.types import Document, Failure, Notice, Parsed, of_owner, parted, visible_namespace
 
@@ -209,10 +209,10 @@ class Documents:
             known = _known(view.store, key)
             if new and known:
                 raise Conflict(f"there is a document {key!r} already: put it under this key, or leave out the key")
-            for namespace, name in known:
-                if (namespace, name) not in parts_by_place:
-                    view.store.catalog.remove(namespace, [name])
-            view.store.catalog.put_all(Placed(namespace, change) for namespace, change in changes)
+            former = [
+                Removal(namespace, [name]) for namespace, name in known if (namespace, name) not in parts_by_place
+            ]
+            view.store.catalog.write(*former, *(Placed(namespace, change) for namespace, change in changes))
             intake.report("store", len(parts), len(parts))
         stored = [change for _, change in changes]
         made = Writer(view).embed_soon(stored, embed_seconds)
@@ -238,10 +238,10 @@ class Documents:
         store = self._view.session.store.of(target.owner)
         name = places[0][1]
         if name not in store.catalog.files(namespace, below=name):
-            return store.catalog.remove(namespace, [name for _, name in places])
+            return store.catalog.write(Removal(namespace, [name for _, name in places]))
         with store.transaction():
             leave_out(store, namespace, [pattern_of(name)])
-            return store.catalog.remove_files(namespace, [name])
+            return store.catalog.write(FileRemoval(namespace, [name]))
 
     @takes(DocumentsRequest)
     def list(self, request: DocumentsRequest) -> DocumentPage:

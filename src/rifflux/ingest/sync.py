@@ -35,7 +35,7 @@ from rifflux.ingest.read.jsonl import JsonLines
 from rifflux.ingest.walk.find import RULES, Finder, FoundFile, Links, Skipped, until_link
 from rifflux.ingest.walk.ignore import Ignores
 from rifflux.models.cores import available_cores
-from rifflux.store import Capability, DocumentChange, FileState, Placed, Store
+from rifflux.store import Capability, DocumentChange, FileRemoval, FileState, FileUpdate, Placed, Store
 from rifflux.types import Failure, LeftOut, Notice, Progress
 from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
@@ -250,7 +250,7 @@ class Sync:
         if self.prune is not False:
             missing, unwanted = _missing(items, known, unread)
             if unwanted:
-                self.store.catalog.remove_files(str(target.root), sorted(unwanted))
+                self.store.catalog.write(FileRemoval(str(target.root), sorted(unwanted)))
                 tally.deleted += len(unwanted)
             tally.missing.setdefault(target.root, set()).update(missing)
             tally.added[target.root] += sum(isinstance(item, FoundFile) and item.path not in known for item in items)
@@ -355,14 +355,14 @@ class Sync:
         A file that cannot be stored fails alone.
         """
         try:
-            with self.store.transaction():
-                for change in changes:
-                    self.store.catalog.put_file(root, change.state, change.keep)
-                self.store.catalog.put_all(
+            self.store.catalog.write(
+                *(FileUpdate(root, change.state, change.keep) for change in changes),
+                *(
                     Placed(namespace, document, (root, change.state.path))
                     for change in changes
                     for namespace, document in change.documents
-                )
+                ),
+            )
         except (RiffluxError, OSError):
             raise  # the index or its disk, not a file
         except Exception as error:
@@ -398,7 +398,7 @@ class Sync:
                 tally.failed.append(lost)
                 continue
             if missing:
-                self.store.catalog.remove_files(str(root), sorted(missing))
+                self.store.catalog.write(FileRemoval(str(root), sorted(missing)))
                 tally.deleted += len(missing)
             if device and devices.get(str(root)) != device and str(root) in folders(self.store):
                 devices[str(root)] = device
@@ -609,7 +609,7 @@ def absorb(store: Store, target: Target) -> None:
     if target.within == target.root and target.root.is_dir():
         outer = str(target.root.parent)
         if target.root.name in store.catalog.files(outer, below=target.root.name):
-            store.catalog.remove_files(outer, [target.root.name])
+            store.catalog.write(FileRemoval(outer, [target.root.name]))
     mine: Mapping[str, FileState] | None = None
     for root in store.catalog.roots():
         inner = Path(root)
@@ -621,7 +621,7 @@ def absorb(store: Store, target: Target) -> None:
         known = store.catalog.files(root)
         contained = [path for path in known if f"{below}/{path}" in mine]
         with store.transaction():
-            store.catalog.remove_files(root, contained)
+            store.catalog.write(FileRemoval(root, contained))
             if len(contained) == len(known):
                 _set_folders(store, {*folders(store)} - {root})
 
@@ -636,7 +636,7 @@ def forget(store: Store, path: Path) -> int | None:
         return None
     with store.transaction():
         for root, names in missing.items():
-            store.catalog.remove_files(root, names)
+            store.catalog.write(FileRemoval(root, names))
         _set_folders(store, [folder for folder in folders(store) if not _at(path, Path(folder))])
         _forget_languages(store, path)
         for root in {**exclusions(store), **removed(store)}:

@@ -28,6 +28,7 @@ from rifflux.session.arguments import checked_share, checked_text, checked_whole
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
+from rifflux.store import DocumentUses, Removal
 from rifflux.text.dates import parse_time
 from rifflux.types import Bound, Filter, Hit, Notice, Vectors
 from rifflux.types.nouns import iso_time
@@ -220,7 +221,7 @@ class Memories:
             deadline_ms=request.deadline_ms,
         )
         memories = self._with_uses(memory_of(hit.key, hit.text, hit.metadata) for hit in found)
-        self._store.catalog.note_uses(MEMORIES, [memory.id for memory in memories], self._now())
+        self._store.catalog.write(DocumentUses(MEMORIES, [memory.id for memory in memories], self._now()))
         return Recalled(tuple(zip(memories, found, strict=True)), found.trace)
 
     def _recall(self) -> Rerank:
@@ -318,7 +319,7 @@ class Memories:
             if id not in ids and memory.superseded_by in ids
         ]
         self._writer.put_now(MEMORIES, rows)
-        return self._store.catalog.remove(MEMORIES, list(ids))
+        return self._store.catalog.write(Removal(MEMORIES, list(ids)))
 
     def _with_uses(self, memories: Iterable[Memory]) -> list[Memory]:
         found = list(memories)

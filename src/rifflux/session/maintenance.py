@@ -14,7 +14,7 @@ from rifflux.errors import Cure, InvalidArgument, ModelError
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.session import IndexView
 from rifflux.session.vectors import info_of
-from rifflux.store import Generation, ModelInfo, Problem, State
+from rifflux.store import Generation, ModelInfo, Placed, Problem, State
 from rifflux.types import Progress
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Maintenance:
             document = view.catalog.document(namespace, key)
             if document:
                 prepare = replace(self.view, store=view).preparer
-                view.catalog.put(namespace, prepare(namespace, document, blocks_of(document), document.key))
+                view.catalog.write(Placed(namespace, prepare(namespace, document, blocks_of(document), document.key)))
         if documents:
             return [f"{len(documents)} documents lacked chunks: chunked their text again"]
         return []

@@ -12,7 +12,7 @@ from rifflux.errors import OutOfScope
 from rifflux.session.arguments import checked_text
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
-from rifflux.store import Store
+from rifflux.store import FileRemoval, Removal, Store
 from rifflux.types import parted
 
 #: The characters that make a name a pattern.
@@ -76,9 +76,8 @@ class _Plan:
         removed = 0
         for root, paths in self.files.items():
             leave_out(self.store, root, self.patterns.get(root, ()))
-            removed += self.store.catalog.remove_files(root, sorted(paths))
-        for namespace, key in self.documents:
-            removed += self.store.catalog.remove(namespace, [key])
+            removed += self.store.catalog.write(FileRemoval(root, sorted(paths)))
+        removed += self.store.catalog.write(*(Removal(namespace, [key]) for namespace, key in self.documents))
         for root in self.whole:
             forget(self.store, Path(root))
         return removed

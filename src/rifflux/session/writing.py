@@ -446,7 +446,7 @@ class Writer:
         changes: list[DocumentChange] = []
         prepared = self._prepared(namespace, changed, processes)
         while group := list(islice(prepared, TOGETHER)):
-            store.catalog.put_all(Placed(namespace, change) for change in group)
+            store.catalog.write(*(Placed(namespace, change) for change in group))
             changes += group
         return changes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -20,10 +20,16 @@ __all__ = [
     "CodePiece",
     "Credited",
     "DocumentChange",
+    "DocumentUses",
     "Edge",
+    "FileRemoval",
     "FileState",
+    "FileUpdate",
     "Listed",
     "Placed",
+    "Removal",
+    "SourceData",
+    "Write",
     "chunk_at",
 ]
 
@@ -77,11 +83,40 @@ class Credited:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A document to store, with its namespace and the (root, path) of its file."""
+    """A document to add or replace, with its namespace and the (root, path) of its file.
+
+    Unchanged chunks retain their rows and vectors.
+    """
 
     namespace: str
     change: DocumentChange
     file: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Documents to remove, by key."""
+
+    namespace: str
+    keys: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceData:
+    """The new records of a document: the data of each source, by the source's name. Searches do not see them."""
+
+    namespace: str
+    key: str
+    data: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentUses:
+    """One more use of each document, at a time in seconds since 1970. Searches do not see it."""
+
+    namespace: str
+    keys: Sequence[str]
+    time: float
 
 
 #: The range of file times that can be stored, 1970 to 2261, in nanoseconds since 1970: 64 bits allow hardly more.
@@ -107,6 +142,27 @@ class FileState:
     problem_kind: str = ""
     inode: int = 0
     ctime_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FileUpdate:
+    """The new state of a file. Its documents that are not in `keep` are removed (None: none are)."""
+
+    root: str
+    state: FileState
+    keep: Collection[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileRemoval:
+    """Files to remove with all their documents."""
+
+    root: str
+    paths: Sequence[str]
+
+
+#: A change of a catalog.
+Write = Placed | Removal | FileUpdate | FileRemoval | SourceData | DocumentUses
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,26 +213,11 @@ class Catalog(Protocol):
     integers of `Chunk.id`, unique among all owners.
     """
 
-    def put(self, namespace: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
-        """Add or replace one document; unchanged chunks retain their rows and vectors. `file` is its (root, path)."""
+    def write(self, *changes: Write) -> int:
+        """Carry out changes in order; return the number of documents that were removed.
 
-    def put_all(self, documents: Iterable[Placed]) -> None:
-        """Add or replace many documents as `put` does; of two with the same name the later counts."""
-
-    def remove(self, namespace: str, keys: Sequence[str]) -> int:
-        """Remove documents by key and return their number."""
-
-    def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
-        """Record a file's state and drop its documents not in `keep` (None: none); return the number dropped."""
-
-    def remove_files(self, root: str, paths: Sequence[str]) -> int:
-        """Remove files and all their documents; return the number of documents."""
-
-    def keep_records(self, namespace: str, key: str, records: Mapping[str, str]) -> None:
-        """Replace the records of a document: the data of each source, by the source's name."""
-
-    def note_uses(self, namespace: str, keys: Sequence[str], time: float) -> None:
-        """Count one more use of each document, without effect on search results."""
+        Of two adjacent documents with the same name the later counts.
+        """
 
     def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
         """Return the stored chunks of a ranking, in its order and with its scores, without missing ids.

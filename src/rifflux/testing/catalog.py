@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from rifflux.store import ChunkFacts, Credited, Edge, FileState, Placed, Store, chunk_at
+from rifflux.store import (
+    ChunkFacts,
+    Credited,
+    Edge,
+    FileRemoval,
+    FileState,
+    FileUpdate,
+    Placed,
+    Removal,
+    SourceData,
+    Store,
+    chunk_at,
+)
 from rifflux.testing.making import NeedsStore, change
 from rifflux.types import Filter, Identifier, Link, Part, Ranking, Tag, Why
 
@@ -13,17 +25,17 @@ class CatalogContract(NeedsStore):
     """The behaviour of every Catalog. Only `catalog` of the store is used."""
 
     def test_equal_keys_in_two_namespaces_are_two_documents(self, store: Store) -> None:
-        store.catalog.put("one", change("README.md", "first words", first_id=1))
-        store.catalog.put("two", change("README.md", "second words", first_id=2))
+        store.catalog.write(Placed("one", change("README.md", "first words", first_id=1)))
+        store.catalog.write(Placed("two", change("README.md", "second words", first_id=2)))
         assert store.catalog.find_documents("README.md") == [("one", "README.md"), ("two", "README.md")]
-        store.catalog.remove("one", ["README.md"])
+        store.catalog.write(Removal("one", ["README.md"]))
         assert store.catalog.find_documents("README.md") == [("two", "README.md")]
 
     def test_many_at_once_are_as_one_after_the_other(self, store: Store) -> None:
-        store.catalog.put("c", change("known", "old words", "kept", first_id=1))
+        store.catalog.write(Placed("c", change("known", "old words", "kept", first_id=1)))
         texts = {"known": ("fresh", "kept"), "new": ("first",), "twice": ("former",)}
         changes = [change(key, *each) for key, each in texts.items()]
-        store.catalog.put_all(Placed("c", each) for each in [*changes, change("twice", "latter", title="again")])
+        store.catalog.write(*(Placed("c", each) for each in [*changes, change("twice", "latter", title="again")]))
         assert [hit.text for hit in store.catalog.chunks_of("c", "known")] == ["fresh", "kept"]
         assert [hit.text for hit in store.catalog.chunks_of("c", "twice")] == ["latter"]
         assert store.counts()["documents"] == 3
@@ -31,7 +43,7 @@ class CatalogContract(NeedsStore):
     def test_a_list_is_read_in_pages(self, store: Store) -> None:
         for number, (namespace, key) in enumerate((("two", "a"), ("one", "b"), ("one", "a"))):
             put = change(key, "some words", "more", first_id=2 * number + 1, title=f"{namespace} {key}", kind="note")
-            store.catalog.put(namespace, put)
+            store.catalog.write(Placed(namespace, put))
         first, second = store.catalog.listed(("", ""), 2)
         assert [(first.namespace, first.document.key), (second.namespace, second.document.key)] == [
             ("one", "a"),
@@ -43,14 +55,14 @@ class CatalogContract(NeedsStore):
         assert store.catalog.listed(("two", "a"), 2) == []
 
     def test_files_hold_documents_and_take_them_along(self, store: Store) -> None:
-        store.catalog.put_file("/root", FileState("f.jsonl", 10, 1, "h"), keep=None)
-        store.catalog.put("/root/f.jsonl", change("r1", "one", first_id=1), file=("/root", "f.jsonl"))
-        store.catalog.put("/root/f.jsonl", change("r2", "two", first_id=2), file=("/root", "f.jsonl"))
-        assert store.catalog.put_file("/root", FileState("f.jsonl", 11, 2, "h2"), keep=["r2"]) == 1
+        store.catalog.write(FileUpdate("/root", FileState("f.jsonl", 10, 1, "h"), keep=None))
+        store.catalog.write(Placed("/root/f.jsonl", change("r1", "one", first_id=1), file=("/root", "f.jsonl")))
+        store.catalog.write(Placed("/root/f.jsonl", change("r2", "two", first_id=2), file=("/root", "f.jsonl")))
+        assert store.catalog.write(FileUpdate("/root", FileState("f.jsonl", 11, 2, "h2"), keep=["r2"])) == 1
         assert store.catalog.files("/root") == {"f.jsonl": FileState("f.jsonl", 11, 2, "h2")}
         assert store.catalog.chunks_of("/root/f.jsonl", "r1") == []
         assert store.catalog.roots() == ["/root"]
-        assert store.catalog.remove_files("/root", ["f.jsonl"]) == 1
+        assert store.catalog.write(FileRemoval("/root", ["f.jsonl"])) == 1
         assert store.counts()["chunks"] == 0
         assert store.catalog.files("/root") == {}
 
@@ -59,15 +71,17 @@ class CatalogContract(NeedsStore):
             "a", "some text", title="T", kind="note", created_at="2024-01-01", updated_at="2024-01-02",
             metadata={"n": 1, "tags": ["x"]}, links=(Link("b", "cites", 0.5),), license="CC0",
         )  # fmt: skip
-        store.catalog.put("c", put)
+        store.catalog.write(Placed("c", put))
         assert store.catalog.document("c", "a") == put.document
         assert store.catalog.document("c", "b") is None
 
     def test_works_are_looked_up_by_authors_and_venues(self, store: Store) -> None:
         facts = {"authors": ["Kurt Gödel", "A. Tarski"], "venue": "Acta Mathematica", "year": 1931}
-        store.catalog.put("works/c", change("a", "some text", first_id=1, metadata=facts, license="CC0-1.0"))
-        store.catalog.put("works/c", change("b", "more text", first_id=2, metadata={"authors": ["K. Goedel"]}))
-        store.catalog.put("notes", change("c", "a note", first_id=3, metadata={"authors": ["Kurt Gödel"]}))
+        store.catalog.write(Placed("works/c", change("a", "some text", first_id=1, metadata=facts, license="CC0-1.0")))
+        store.catalog.write(
+            Placed("works/c", change("b", "more text", first_id=2, metadata={"authors": ["K. Goedel"]}))
+        )
+        store.catalog.write(Placed("notes", change("c", "a note", first_id=3, metadata={"authors": ["Kurt Gödel"]})))
         assert store.catalog.credited("authors", ["godel", "goedel", "nobody"]) == [
             Credited("godel", "Kurt Gödel", "works/c", "CC0-1.0", 1),
             Credited("goedel", "K. Goedel", "works/c", None, 1),
@@ -77,7 +91,7 @@ class CatalogContract(NeedsStore):
         by_name = Filter(metadata={"authors": ["Kurt Gödel"]})
         assert list(store.catalog.passing(by_name, np.array([1, 2, 3]))) == [1, 3]
         assert list(store.catalog.first_of(by_name, 10)) == [1, 3]
-        store.catalog.put("works/c", change("a", "some text", first_id=1, metadata={}))
+        store.catalog.write(Placed("works/c", change("a", "some text", first_id=1, metadata={})))
         assert store.catalog.credited("authors", ["tarski"]) == []
 
     def test_identifiers_tags_and_parts_come_back_and_are_replaced(self, store: Store) -> None:
@@ -86,7 +100,7 @@ class CatalogContract(NeedsStore):
         tags = (Tag("arxiv", "math.AG"), Tag("msc", "14F05"))
         parts = (Part("abstract", (0, 4)), Part("theorem", (5, 9), ("Schemes", "Theorem 1"), "thm:one", page=3))
         put = change("a", "some text", identifiers=(arxiv, doi), tags=tags, parts=parts)
-        store.catalog.put("c", put)
+        store.catalog.write(Placed("c", put))
         assert store.catalog.document("c", "a") == put.document
         id = put.chunks[0].chunk.id
         assert dict(store.catalog.tags_of(np.array([id, 5]))) == {id: list(tags)}
@@ -94,23 +108,29 @@ class CatalogContract(NeedsStore):
         assert dict(store.catalog.identified(["doi:10.1/a", "doi:10.1/b"])) == {"doi:10.1/a": [("c", "a")]}
         assert dict(store.catalog.identified(["doi:10.1/a", "doi:10.1/b"], 1)) == {"doi:10.1/a": [("c", "a")]}
         assert dict(store.catalog.identified(["doi:10.1/a"], 0)) == {}
-        store.catalog.put("c", change("a", "some text", identifiers=(arxiv,)))
+        store.catalog.write(Placed("c", change("a", "some text", identifiers=(arxiv,))))
         assert list(store.catalog.identified(["doi:10.1/a", "arxiv:math/0102001"])) == ["arxiv:math/0102001"]
-        store.catalog.remove("c", ["a"])
+        store.catalog.write(Removal("c", ["a"]))
         assert dict(store.catalog.identified(["arxiv:math/0102001"])) == {}
 
     def test_two_documents_may_claim_one_identifier(self, store: Store) -> None:
         for key in ("b", "a"):
-            store.catalog.put("c", change(key, "text", identifiers=(Identifier("doi", "10.1/a"),)))
+            store.catalog.write(Placed("c", change(key, "text", identifiers=(Identifier("doi", "10.1/a"),))))
         assert dict(store.catalog.identified(["doi:10.1/a"])) == {"doi:10.1/a": [("c", "a"), ("c", "b")]}
 
     def test_links_are_followed_both_ways_by_any_identifier_and_by_key(self, store: Store) -> None:
         names = (Identifier("doi", "10.1/t"), Identifier("arxiv", "2101.00001"))
-        store.catalog.put("c", change("target", "one", "two", first_id=1, identifiers=names))
-        store.catalog.put("c", change("by-doi", "x", first_id=10, links=(Link("doi:10.1/t"), Link("doi:10.1/nowhere"))))
-        store.catalog.put("d", change("by-arxiv", "y", first_id=20, links=(Link("arxiv:2101.00001", "cites", 0.5),)))
-        store.catalog.put("c", change("by-key", "z", first_id=30, links=(Link("target", "refers"), Link("by-key"))))
-        store.catalog.put("d", change("elsewhere", "z", first_id=40, links=(Link("target"),)))
+        store.catalog.write(Placed("c", change("target", "one", "two", first_id=1, identifiers=names)))
+        store.catalog.write(
+            Placed("c", change("by-doi", "x", first_id=10, links=(Link("doi:10.1/t"), Link("doi:10.1/nowhere"))))
+        )
+        store.catalog.write(
+            Placed("d", change("by-arxiv", "y", first_id=20, links=(Link("arxiv:2101.00001", "cites", 0.5),)))
+        )
+        store.catalog.write(
+            Placed("c", change("by-key", "z", first_id=30, links=(Link("target", "refers"), Link("by-key"))))
+        )
+        store.catalog.write(Placed("d", change("elsewhere", "z", first_id=40, links=(Link("target"),))))
         assert store.catalog.linked(np.array([10, 20, 30, 40])) == [
             Edge(10, 1, "cites", 1.0), Edge(20, 1, "cites", 0.5), Edge(30, 1, "refers", 1.0)
         ]  # fmt: skip
@@ -121,35 +141,35 @@ class CatalogContract(NeedsStore):
         assert dict(store.catalog.citations(np.array([2]), "refers")) == {2: 1}
 
     def test_records_of_sources_stay_until_the_document_goes(self, store: Store) -> None:
-        store.catalog.put("c", change("a", "text"))
-        store.catalog.keep_records("c", "a", {"one": "1", "two": "2"})
-        store.catalog.keep_records("c", "a", {"two": "3", "six": "6"})
-        store.catalog.put("c", change("a", "other"))
+        store.catalog.write(Placed("c", change("a", "text")))
+        store.catalog.write(SourceData("c", "a", {"one": "1", "two": "2"}))
+        store.catalog.write(SourceData("c", "a", {"two": "3", "six": "6"}))
+        store.catalog.write(Placed("c", change("a", "other")))
         assert dict(store.catalog.records("c", "a")) == {"six": "6", "two": "3"}
-        store.catalog.remove("c", ["a"])
-        store.catalog.put("c", change("a", "text"))
+        store.catalog.write(Removal("c", ["a"]))
+        store.catalog.write(Placed("c", change("a", "text")))
         assert dict(store.catalog.records("c", "a")) == {}
 
     def test_links_are_found_whichever_end_is_stored_first(self, store: Store) -> None:
-        store.catalog.put("c", change("citing", "x", first_id=1, links=(Link("doi:10.1/t"),)))
+        store.catalog.write(Placed("c", change("citing", "x", first_id=1, links=(Link("doi:10.1/t"),))))
         assert store.catalog.linked(np.array([1])) == []
-        store.catalog.put("c", change("cited", "y", first_id=2, identifiers=(Identifier("doi", "10.1/t"),)))
+        store.catalog.write(Placed("c", change("cited", "y", first_id=2, identifiers=(Identifier("doi", "10.1/t"),))))
         assert [edge.chunk for edge in store.catalog.linked(np.array([1]))] == [2]
-        store.catalog.remove("c", ["citing"])
+        store.catalog.write(Removal("c", ["citing"]))
         assert dict(store.catalog.citations(np.array([2]))) == {}
 
     def test_documents_come_back_together_and_in_outline(self, store: Store) -> None:
         names = (Identifier("doi", "10.1/a"),)
         one = change("a", "text", title="T", identifiers=names, links=(Link("b"),), tags=(Tag("s", "t"),))
-        store.catalog.put("works/x", one)
-        store.catalog.put("other", change("b", "text"))
+        store.catalog.write(Placed("works/x", one))
+        store.catalog.write(Placed("other", change("b", "text")))
         places = [("works/x", "a"), ("other", "b"), ("other", "gone")]
         assert store.catalog.documents_at(places) == {place: store.catalog.document(*place) for place in places[:2]}
         ((namespace, outline),) = store.catalog.outlines("works/")
         assert (namespace, outline.key, outline.title, outline.identifiers) == ("works/x", "a", "T", names)
 
     def test_a_chunk_comes_back_by_its_public_id(self, store: Store) -> None:
-        store.catalog.put("c", change("a", "first", "second", first_id=0xABC))
+        store.catalog.write(Placed("c", change("a", "first", "second", first_id=0xABC)))
         hit = chunk_at(store.catalog, f"{0xABD:016x}")
         assert hit is not None
         assert (hit.key, hit.text, hit.chunk_index) == ("a", "second", 1)
@@ -158,20 +178,20 @@ class CatalogContract(NeedsStore):
             assert chunk_at(store.catalog, unknown) is None
 
     def test_kinds_and_names_of_chunks_are_looked_up_by_id(self, store: Store) -> None:
-        store.catalog.put("c", change("a", "red car", "blue car", title="Cars", kind="text", first_id=1))
+        store.catalog.write(Placed("c", change("a", "red car", "blue car", title="Cars", kind="text", first_id=1)))
         ids = np.array([1, 2, 99])
         assert store.catalog.facts(ids) == dict.fromkeys((1, 2), ChunkFacts("Cars", (), key="a", kind="text"))
 
     def test_hydrating_keeps_order_and_scores_and_leaves_out_what_is_gone(self, store: Store) -> None:
-        store.catalog.put("c", change("a", "one", "two", first_id=1))
+        store.catalog.write(Placed("c", change("a", "one", "two", first_id=1)))
         ranking = Ranking(np.array([2, 99, 1]), np.array([3.0, 2.0, 1.0]))
         trails = [(Why(f"stage of {id}"),) for id in (2, 99, 1)]
         assert [hit.why for hit in store.catalog.hydrate(ranking, trails)] == [trails[0], trails[2]]
         assert [(hit.text, hit.score) for hit in store.catalog.hydrate(ranking)] == [("two", 3.0), ("one", 1.0)]
 
     def test_chunks_pass_a_filter_by_their_document(self, store: Store) -> None:
-        store.catalog.put("c", change("a", "one", "two", first_id=1, kind="note"))
-        store.catalog.put("c", change("b", "three", first_id=3, kind="mail", created_at="2024-05-01"))
+        store.catalog.write(Placed("c", change("a", "one", "two", first_id=1, kind="note")))
+        store.catalog.write(Placed("c", change("b", "three", first_id=3, kind="mail", created_at="2024-05-01")))
         ids = np.array([1, 2, 3, 99])
         assert store.catalog.passing(Filter(), ids).tolist() == [1, 2, 3]
         assert store.catalog.passing(Filter(kinds=("note",)), ids).tolist() == [1, 2]
@@ -182,8 +202,8 @@ class CatalogContract(NeedsStore):
     def test_values_are_counted_by_kind_folder_and_metadata_but_not_of_works(self, store: Store) -> None:
         tags = ({"tags": ["a", "b"], "n": 1}, {"tags": "a", "n": 1, "done": True}, {"tags": {"deep": 1}, "n": None})
         for number, (key, facts) in enumerate(zip(("x/1", "x/2", "3"), tags, strict=True)):
-            store.catalog.put("c", change(key, f"text {number}", kind="note", metadata=facts))
-        store.catalog.put("works/list", change("w", "a work", kind="article", metadata={"tags": "a"}))
+            store.catalog.write(Placed("c", change(key, f"text {number}", kind="note", metadata=facts)))
+        store.catalog.write(Placed("works/list", change("w", "a work", kind="article", metadata={"tags": "a"})))
         assert store.catalog.values("kind", 9) == [("note", 3)]
         assert store.catalog.folders(9) == [("c", "x", 2)]
         in_folder = store.catalog.passing(Filter(folders=("c/x",)), np.array([1, 2, 3]))
@@ -197,13 +217,13 @@ class CatalogContract(NeedsStore):
         assert store.catalog.values('no"thing', 9) == []
 
     def test_texts_come_alone(self, store: Store) -> None:
-        store.catalog.put("c", change("a", "one", "two", first_id=1))
+        store.catalog.write(Placed("c", change("a", "one", "two", first_id=1)))
         assert store.catalog.texts([("c", "a"), ("c", "none")]) == {("c", "a"): store.catalog.document("c", "a").text}  # type: ignore[union-attr]
         assert store.catalog.texts([]) == {}
 
     def test_documents_bear_words_in_path_or_title(self, store: Store) -> None:
-        store.catalog.put("c", change("deep/Cache.md", "one", first_id=1))
-        store.catalog.put("c", change("b.md", "two", first_id=2, title="50% of a_b"))
+        store.catalog.write(Placed("c", change("deep/Cache.md", "one", first_id=1)))
+        store.catalog.write(Placed("c", change("b.md", "two", first_id=2, title="50% of a_b")))
         for words, key in (
             ("cache", "deep/Cache.md"),
             ("0% of", "b.md"),
@@ -215,8 +235,8 @@ class CatalogContract(NeedsStore):
         assert len(store.catalog.bearing("", 1)) == 1
 
     def test_source_code_is_distinguished_from_the_rest(self, store: Store) -> None:
-        store.catalog.put("c", change("a.py", "one", "two", first_id=1, kind="code"))
-        store.catalog.put("c", change("b.md", "three", first_id=3, kind="markdown"))
+        store.catalog.write(Placed("c", change("a.py", "one", "two", first_id=1, kind="code")))
+        store.catalog.write(Placed("c", change("b.md", "three", first_id=3, kind="markdown")))
         found = store.catalog.code_of(np.array([1, 2, 3, 99]))
         assert {id: (piece.path, piece.text, piece.position) for id, piece in found.items()} == {
             1: ("a.py", "one", 0),
@@ -224,15 +244,15 @@ class CatalogContract(NeedsStore):
         }
 
     def test_subjects_are_filtered_whatever_their_case(self, store: Store) -> None:
-        store.catalog.put("c", change("a", "some text", first_id=1, tags=(Tag("arxiv", "math.AG"),)))
+        store.catalog.write(Placed("c", change("a", "some text", first_id=1, tags=(Tag("arxiv", "math.AG"),))))
         for name, passes in (("math.ag", True), ("arXiv:math.AG", True), ("msc:math.AG", False), ("math", False)):
             assert store.catalog.any_passes(Filter(tags=(name,))) == passes
             assert len(store.catalog.passing(Filter(tags=(name,)), np.array([1]))) == passes
 
     def test_a_namespace_is_read_by_date_and_among_equals_as_added(self, store: Store) -> None:
         for key, date in (("none", None), ("late", "2024-05-02"), ("early", "2024-05-01"), ("early2", "2024-05-01")):
-            store.catalog.put("talk", change(key, f"words {key}", created_at=date))
-        store.catalog.put("other", change("early", "words", first_id=7))
+            store.catalog.write(Placed("talk", change(key, f"words {key}", created_at=date)))
+        store.catalog.write(Placed("other", change("early", "words", first_id=7)))
         assert store.catalog.namespaces() == {"talk": 4, "other": 1}
         found = store.catalog.in_order("talk")
         assert [each.key for each in found] == ["early", "early2", "late", "none"]

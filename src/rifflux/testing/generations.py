@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rifflux.errors import InvalidArgument, ModelMismatch
-from rifflux.store import ModelInfo, State, Store
+from rifflux.store import ModelInfo, Placed, State, Store
 from rifflux.testing.making import MODEL, NeedsOpened, change, vector_of
 from rifflux.types import Query
 
@@ -22,8 +22,8 @@ class GenerationContract(NeedsOpened):
     def built(self, opened: Store) -> Store:
         """Return a store of three chunks of two owners with vectors of `MODEL`, where `NEXT` has one vector so far."""
         opened.semantic.use_model(MODEL)
-        opened.catalog.put("c", change("a", "text of a", "more of a", first_id=1))
-        opened.of("ann").catalog.put("c", change("b", "text of b", first_id=3))
+        opened.catalog.write(Placed("c", change("a", "text of a", "more of a", first_id=1)))
+        opened.of("ann").catalog.write(Placed("c", change("b", "text of b", first_id=3)))
         for view in opened.views():
             self._embed(view, MODEL, (1, 0))
         opened.semantic.generations.begin(NEXT)
@@ -58,13 +58,13 @@ class GenerationContract(NeedsOpened):
             assert np.allclose(view.semantic.nearest(Query(""), vector_of(0, 0, 2), 10).scores, 1)
 
     def test_what_changes_meanwhile_needs_a_vector_in_both(self, built: Store) -> None:
-        built.catalog.put("c", change("a", "another text", "more of a", first_id=1))
-        built.catalog.put("c", change("c", "new", first_id=9))
+        built.catalog.write(Placed("c", change("a", "another text", "more of a", first_id=1)))
+        built.catalog.write(Placed("c", change("c", "new", first_id=9)))
         assert {each.id for batch in built.semantic.pending(9) for each in batch} == {1, 9}
         assert {each.id for batch in built.semantic.pending(9, "f2") for each in batch} == {1, 2, 9}
 
     def test_a_text_that_is_known_takes_over_its_vectors_in_both(self, built: Store) -> None:
-        built.catalog.put("moved", change("a", "text of a", first_id=500))
+        built.catalog.write(Placed("moved", change("a", "text of a", first_id=500)))
         assert self._states(built) == {"tiny": (State.ACTIVE, 4, 4), "next": (State.BUILDING, 2, 4)}
 
     def test_an_interrupted_build_goes_on_where_it_was(self, built: Store) -> None:
@@ -97,7 +97,7 @@ class GenerationContract(NeedsOpened):
         assert not opened.semantic.generations.finish()
 
     def test_vectors_of_a_retired_model_are_refused(self, built: Store) -> None:
-        built.catalog.put("c", change("c", "new", first_id=9))
+        built.catalog.write(Placed("c", change("c", "new", first_id=9)))
         (waiting,) = next(iter(built.semantic.pending(1)))
         for view in built.views():
             self._embed(view, NEXT, (0, 0, 1))

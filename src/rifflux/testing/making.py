@@ -8,7 +8,7 @@ from hashlib import blake2b
 import numpy as np
 import pytest
 
-from rifflux.store import DEFAULT, AnalyzedChunk, Capability, DocumentChange, ModelInfo, Store
+from rifflux.store import DEFAULT, AnalyzedChunk, Capability, DocumentChange, ModelInfo, Placed, Store
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Chunk, Document, Query, Ranking, Vectors
 
@@ -75,7 +75,7 @@ def embedded(store: Store, vectors: Mapping[str, Sequence[float]]) -> None:
     store.semantic.use_model(MODEL)
     for number, (key, vector) in enumerate(vectors.items()):
         put = change(key, f"text of {key}", first_id=100 + number)
-        store.catalog.put("c", put)
+        store.catalog.write(Placed("c", put))
         store.semantic.put_vectors([put.chunks[0].chunk.id], [put.chunks[0].hash], vector_of(*vector)[None])
 
 

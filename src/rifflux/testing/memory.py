@@ -37,10 +37,13 @@ from rifflux.store import (
     Credited,
     Delete,
     DocumentChange,
+    DocumentUses,
     Edge,
     ErasedContent,
     FieldWeights,
+    FileRemoval,
     FileState,
+    FileUpdate,
     Generation,
     Generations,
     Lexical,
@@ -53,12 +56,15 @@ from rifflux.store import (
     Put,
     Record,
     Records,
+    Removal,
     Semantic,
+    SourceData,
     State,
     Store,
     Sum,
     Totals,
     Where,
+    Write,
     summed,
 )
 from rifflux.text.dates import parse_time, timestamp, whole_day_end
@@ -384,24 +390,47 @@ class MemoryCatalog(Catalog):
 
     view: _View
 
-    def put(self, namespace: str, change: DocumentChange, file: Place | None = None) -> None:
-        self.put_all([Placed(namespace, change, file)])
+    def write(self, *changes: Write) -> int:
+        owned = self.view.mine(content=any(not isinstance(each, SourceData | DocumentUses) for each in changes))
+        return sum(self._carry_out(owned, each) for each in changes)
 
-    def put_all(self, documents: Iterable[Placed]) -> None:
-        owned = self.view.mine()
-        for each in documents:
-            place = (each.namespace, each.change.document.key)
-            former = owned.documents.get(place)
-            stored_hashes = {one.chunk.id: one.hash for one in former.change.chunks} if former else {}
-            new_hashes = {one.chunk.id: one.hash for one in each.change.chunks}
-            number = former.number if former else self.view.world.next()
-            for id, hash in new_hashes.items():
-                if id not in stored_hashes:
-                    self._take_over(owned, id, hash)
-            for id, hash in stored_hashes.items():
-                if new_hashes.get(id) != hash:
-                    owned.drop_vectors(id)
-            owned.documents[place] = _Row(number, self.view.owners[0], each.namespace, each.change, each.file)
+    def _carry_out(self, owned: _Owned, change: Write) -> int:
+        match change:
+            case Placed():
+                self._put(owned, change)
+            case Removal(namespace, keys):
+                return sum(owned.drop((namespace, key)) for key in keys)
+            case FileUpdate(root, state, keep):
+                file = (root, state.path)
+                owned.files[file] = state
+                removed = [place for place, row in owned.documents.items() if row.file == file]
+                return sum(owned.drop(place) for place in removed if keep is not None and place[1] not in keep)
+            case FileRemoval(root, paths):
+                files = {(root, path) for path in paths} & owned.files.keys()
+                for file in files:
+                    del owned.files[file]
+                return sum(owned.drop(place) for place, row in [*owned.documents.items()] if row.file in files)
+            case SourceData(namespace, key, data) if (namespace, key) in owned.documents:
+                owned.records[namespace, key] = dict(sorted(data.items()))
+            case DocumentUses(namespace, keys, time):
+                for place in {(namespace, key) for key in keys} & owned.documents.keys():
+                    uses, used_at = owned.uses.get(place, (0, time))
+                    owned.uses[place] = (uses + 1, max(used_at, time))
+        return 0
+
+    def _put(self, owned: _Owned, each: Placed) -> None:
+        place = (each.namespace, each.change.document.key)
+        former = owned.documents.get(place)
+        stored_hashes = {one.chunk.id: one.hash for one in former.change.chunks} if former else {}
+        new_hashes = {one.chunk.id: one.hash for one in each.change.chunks}
+        number = former.number if former else self.view.world.next()
+        for id, hash in new_hashes.items():
+            if id not in stored_hashes:
+                self._take_over(owned, id, hash)
+        for id, hash in stored_hashes.items():
+            if new_hashes.get(id) != hash:
+                owned.drop_vectors(id)
+        owned.documents[place] = _Row(number, self.view.owners[0], each.namespace, each.change, each.file)
 
     def _take_over(self, owned: _Owned, id: int, hash: int) -> None:
         """Give a new chunk the vectors that the owner has of the same text."""
@@ -409,38 +438,6 @@ class MemoryCatalog(Catalog):
             vector = next((vector for stored_hash, vector in known.values() if stored_hash == hash), None)
             if vector is not None:
                 known[id] = (hash, vector)
-
-    def remove(self, namespace: str, keys: Sequence[str]) -> int:
-        owned = self.view.mine()
-        return sum(owned.drop((namespace, key)) for key in keys)
-
-    def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
-        owned = self.view.mine()
-        file = (root, state.path)
-        owned.files[file] = state
-        if keep is None:
-            return 0
-        removed = [place for place, row in owned.documents.items() if row.file == file and place[1] not in keep]
-        return sum(owned.drop(place) for place in removed)
-
-    def remove_files(self, root: str, paths: Sequence[str]) -> int:
-        owned = self.view.mine()
-        files = {(root, path) for path in paths} & owned.files.keys()
-        for file in files:
-            del owned.files[file]
-        return sum(owned.drop(place) for place, row in [*owned.documents.items()] if row.file in files)
-
-    def keep_records(self, namespace: str, key: str, records: Mapping[str, str]) -> None:
-        owned = self.view.mine(content=False)
-        if (namespace, key) in owned.documents:
-            owned.records[namespace, key] = dict(sorted(records.items()))
-
-    def note_uses(self, namespace: str, keys: Sequence[str], time: float) -> None:
-        owned = self.view.mine(content=False)
-        for key in keys:
-            if (namespace, key) in owned.documents:
-                uses, used_at = owned.uses.get((namespace, key), (0, time))
-                owned.uses[namespace, key] = (uses + 1, max(used_at, time))
 
     def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
         chunks = self.view.chunks()

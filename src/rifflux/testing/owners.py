@@ -21,13 +21,18 @@ from rifflux.store import (
     CandidateRequest,
     Catalog,
     Delete,
+    DocumentUses,
+    FileRemoval,
     FileState,
+    FileUpdate,
     Lexical,
     Placed,
     Put,
     Record,
     Records,
+    Removal,
     Semantic,
+    SourceData,
     Store,
     Where,
 )
@@ -101,10 +106,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "sum": lambda store, ids: store.records.sum(Where("note"), ("user",), ("amount",)),
 }
 #: The methods that write, called by `filled` and `test_no_write_reaches_anothers_rows`.
-_WRITES = (
-    "transaction put put_all remove put_file remove_files put_vectors keep_records note_uses set write reserve drop"
-)
-_WRITE = frozenset(_WRITES.split())
+_WRITE = frozenset(("transaction", "put_vectors", "set", "write", "reserve", "drop"))
 #: Methods that are the same for everyone, are refused to a named owner, or concern views themselves.
 _SHARES = (
     "of united part views memoized model use_model policy lease check generations mend erase "
@@ -185,14 +187,14 @@ def filled(store: Store, first_id: int, own: str = "", times: int = 3) -> list[i
             identifiers=(Identifier("doi", "10.1/a"),), tags=(Tag("s", own or "t"),),
             links=(Link("doi:10.1/a"), Link("b")),
         )  # fmt: skip
-        store.catalog.put_file("/root", FileState(f"{key}.txt", 1, number, own), keep=None)
-        store.catalog.put_all([Placed("c", put, ("/root", f"{key}.txt"))])
-        store.catalog.keep_records("c", key, {"source": own})
+        store.catalog.write(FileUpdate("/root", FileState(f"{key}.txt", 1, number, own), keep=None))
+        store.catalog.write(Placed("c", put, ("/root", f"{key}.txt")))
+        store.catalog.write(SourceData("c", key, {"source": own}))
         Registry(store).record(Event("judgement", f"query {own}", "c", key))
         store.records.write(Put(Record("note", "mine", {"text": own}, own)))
         store.records.reserve(Record("note", key, {"text": own}, own, amount=number), Where("note"), 100)
         store.records.set("mine", own)
-        store.catalog.note_uses("c", [key], number)
+        store.catalog.write(DocumentUses("c", [key], number))
         chunks = [each.chunk.id for each in put.chunks]
         if number != 1:
             vectors = np.stack(
@@ -226,8 +228,8 @@ class OwnerContract(NeedsOpened):
             filled(opened.of(other), number * 10_000, _WORD, times=4)
             assert everything(ann, ids) == before
         for other in others:
-            opened.of(other).catalog.remove("c", ["a"])
-            opened.of(other).catalog.remove_files("/root", ["b.txt"])
+            opened.of(other).catalog.write(Removal("c", ["a"]))
+            opened.of(other).catalog.write(FileRemoval("/root", ["b.txt"]))
             assert everything(ann, ids) == before
 
     def test_no_write_reaches_anothers_rows(self, opened: Store) -> None:
@@ -237,22 +239,22 @@ class OwnerContract(NeedsOpened):
         hashes = _hashes()
         before = everything(ann, ids)
         with bob.transaction():
-            assert bob.catalog.remove("c", ["a", "b"]) == 0
-            assert bob.catalog.remove_files("/root", ["a.txt", "b.txt"]) == 0
+            assert bob.catalog.write(Removal("c", ["a", "b"])) == 0
+            assert bob.catalog.write(FileRemoval("/root", ["a.txt", "b.txt"])) == 0
             assert bob.semantic.put_vectors(ids[:2], hashes[:2], np.eye(2, dtype=np.float32)) == 0
-            assert bob.catalog.put_file("/root", FileState("a.txt", 9, 9, "other"), keep=[]) == 0
-            bob.catalog.put("c", change("a", "other", first_id=500))
-            bob.catalog.keep_records("c", "b", {"source": "other"})
+            assert bob.catalog.write(FileUpdate("/root", FileState("a.txt", 9, 9, "other"), keep=[])) == 0
+            bob.catalog.write(Placed("c", change("a", "other", first_id=500)))
+            bob.catalog.write(SourceData("c", "b", {"source": "other"}))
             bob.records.set("mine", "other")
             bob.records.write(Put(Record("note", "mine", {"text": "other"})), Delete("note", "b"))
             bob.records.drop(Where("note", users=(ann.owner,)))
-            bob.catalog.note_uses("c", ["b"], 99.0)
+            bob.catalog.write(DocumentUses("c", ["b"], 99.0))
         assert everything(ann, ids) == before
 
     def test_equal_texts_of_two_owners_share_no_vector(self, opened: Store) -> None:
         filled(opened.of("ann"), 1)
         bob = opened.of("bob")
-        bob.catalog.put("c", change("a", *_texts(""), title="cache", first_id=100))
+        bob.catalog.write(Placed("c", change("a", *_texts(""), title="cache", first_id=100)))
         assert bob.counts()["embedded_chunks"] == 0
         assert len([chunk for batch in bob.semantic.pending(10) for chunk in batch]) == 3
 

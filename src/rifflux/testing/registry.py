@@ -20,7 +20,7 @@ from rifflux.service.nouns import (
     Token,
 )
 from rifflux.service.registry import Registry
-from rifflux.store import Capability, Store
+from rifflux.store import Capability, Placed, Store
 from rifflux.testing.making import NeedsOpened, NeedsStore, change, needs
 from rifflux.types.nouns import iso_time
 
@@ -308,7 +308,7 @@ class SharingContract(NeedsOpened):
     def test_a_collection_that_is_dropped_takes_what_it_holds_and_no_more(self, opened: Store) -> None:
         for record in (self.wiki, self.plans):
             Registry(opened).sharing.put(record)
-            opened.of(record.owner).catalog.put("c", change("a", "words", first_id=len(record.owner)))
+            opened.of(record.owner).catalog.write(Placed("c", change("a", "words", first_id=len(record.owner))))
         Registry(opened).sharing.share(self.wiki.owner, Grant("ann"))
         assert Registry(opened).sharing.drop(self.wiki.owner).documents
         assert Registry(opened).sharing.collections("bob") == [self.plans]

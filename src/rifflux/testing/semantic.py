@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rifflux.errors import ModelMismatch
-from rifflux.store import ModelInfo, Store
+from rifflux.store import ModelInfo, Placed, Removal, Store
 from rifflux.testing.making import MODEL, NeedsStore, change, embedded, keys_of, vector_of
 from rifflux.types import Filter, Query
 
@@ -21,15 +21,15 @@ class SemanticContract(NeedsStore):
     def test_unchanged_chunks_keep_their_vectors(self, store: Store) -> None:
         store.semantic.use_model(MODEL)
         put = change("a", "first", "second", first_id=1)
-        store.catalog.put("c", put)
+        store.catalog.write(Placed("c", put))
         store.semantic.put_vectors([1, 2], [each.hash for each in put.chunks], np.eye(2, dtype=np.float32))
         edited = change("a", "first", "other", first_id=1)
-        store.catalog.put("c", edited)
+        store.catalog.write(Placed("c", edited))
         assert [chunk.id for batch in store.semantic.pending(10) for chunk in batch] == [2]
 
     def test_vectors_of_an_outdated_text_are_refused(self, store: Store) -> None:
         store.semantic.use_model(MODEL)
-        store.catalog.put("c", change("a", "text", first_id=1))
+        store.catalog.write(Placed("c", change("a", "text", first_id=1)))
         assert store.semantic.put_vectors([1], [12345], vector_of(1, 0)[None]) == 0
 
     def test_nearest_ranks_by_cosine_whatever_the_length(self, store: Store) -> None:
@@ -40,7 +40,7 @@ class SemanticContract(NeedsStore):
 
     def test_vectors_of_chosen_chunks_give_the_cosines_of_the_ranking(self, store: Store) -> None:
         embedded(store, {"east": (1, 0), "north": (0, 1), "between": (0.6, 0.8)})
-        store.catalog.put("c", change("bare", "no vector", first_id=900))
+        store.catalog.write(Placed("c", change("bare", "no vector", first_id=900)))
         nearest = store.semantic.nearest(Query(""), vector_of(5, 0), 10)
         ids = np.array([*nearest.ids, 900, 12345], np.int64)
         known = store.semantic.vectors_of(ids)
@@ -50,7 +50,7 @@ class SemanticContract(NeedsStore):
     def test_a_sample_holds_the_lowest_ids_that_have_a_vector_until_something_changes(self, store: Store) -> None:
         assert [len(each) for each in store.semantic.sample(4)] == [0, 0]
         embedded(store, {"east": (1, 0), "north": (0, 1), "between": (0.6, 0.8)})
-        store.catalog.put("c", change("bare", "no vector", first_id=900))
+        store.catalog.write(Placed("c", change("bare", "no vector", first_id=900)))
         ids, vectors = store.semantic.sample(2)
         every, all_vectors = store.semantic.sample(10)
         assert every.tolist() == sorted(every.tolist())
@@ -59,7 +59,7 @@ class SemanticContract(NeedsStore):
         known = store.semantic.vectors_of(every, exact=True)
         assert all_vectors == pytest.approx(np.stack([known[id] for id in every.tolist()]), abs=1e-4)
         assert store.semantic.sample(10)[1] is all_vectors
-        store.catalog.remove("c", ["east"])
+        store.catalog.write(Removal("c", ["east"]))
         assert len(store.semantic.sample(10)[0]) == 2
 
     def test_what_is_near_holds_required_words_and_no_excluded_ones(self, store: Store) -> None:
@@ -70,7 +70,7 @@ class SemanticContract(NeedsStore):
 
     def test_removed_documents_are_near_nothing(self, store: Store) -> None:
         embedded(store, {"a": (1, 0), "b": (0, 1)})
-        store.catalog.remove("c", ["a"])
+        store.catalog.write(Removal("c", ["a"]))
         assert keys_of(store, store.semantic.nearest(Query(""), vector_of(1, 0), 10)) == ["b"]
 
     @pytest.mark.parametrize("vector", [None, (0, 0)])
@@ -89,7 +89,7 @@ class SemanticContract(NeedsStore):
     def test_pending_chunks_can_be_embedded_while_they_are_listed(self, store: Store) -> None:
         store.semantic.use_model(MODEL)
         for number in range(7):
-            store.catalog.put("c", change(f"d{number}", f"text {number}"))
+            store.catalog.write(Placed("c", change(f"d{number}", f"text {number}")))
         seen = 0
         for batch in store.semantic.pending(3):
             vectors = np.ones((len(batch), 2), np.float32)
@@ -122,7 +122,7 @@ class SemanticContract(NeedsStore):
     def test_a_text_that_is_known_elsewhere_takes_over_its_vector(self, store: Store) -> None:
         embedded(store, {"a": (0.6, 0.8)})
         same = change("a", "text of a", first_id=500)
-        store.catalog.put("moved", same)
+        store.catalog.write(Placed("moved", same))
         assert store.counts()["embedded_chunks"] == 2
         assert list(store.semantic.pending(10)) == []
 

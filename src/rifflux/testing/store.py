@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rifflux.store import Capability, DocumentChange, Store
+from rifflux.store import Capability, DocumentChange, Placed, Removal, Store
 from rifflux.testing.catalog import CatalogContract
 from rifflux.testing.lexical import LexicalContract
 from rifflux.testing.making import MODEL, change, embedded, needs, number_of, vector_of
@@ -24,7 +24,7 @@ class StoreContract(CatalogContract, LexicalContract, SemanticContract, RecordsC
 
         def interrupted() -> None:
             with store.transaction():
-                store.catalog.put("c", change("a", "words"))
+                store.catalog.write(Placed("c", change("a", "words")))
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
@@ -33,11 +33,11 @@ class StoreContract(CatalogContract, LexicalContract, SemanticContract, RecordsC
         assert self._match(store, "words") == []
 
     def test_the_contents_are_others_after_a_change_and_only_then(self, store: Store) -> None:
-        store.catalog.put("c", change("a", "words"))
+        store.catalog.write(Placed("c", change("a", "words")))
         before = store.contents()
         store.records.set("x", "y", content=False)
         assert store.contents() == before
-        store.catalog.put("c", change("b", "words"))
+        store.catalog.write(Placed("c", change("b", "words")))
         assert store.contents() != before
         assert int(store.contents().partition("-")[0]) > int(before.partition("-")[0])
 
@@ -49,7 +49,7 @@ class StoreContract(CatalogContract, LexicalContract, SemanticContract, RecordsC
             chunk = replace(
                 plain, body=body, embedded=embedded, hash=number_of(embedded), words=number_of("words", body)
             )
-            store.catalog.put("c", DocumentChange(Document("a", "text"), "a", (chunk,)))
+            store.catalog.write(Placed("c", DocumentChange(Document("a", "text"), "a", (chunk,))))
 
         put("red", "ann says")
         assert [chunk.embedded for batch in store.semantic.pending(5) for chunk in batch] == ["ann says"]
@@ -63,5 +63,5 @@ class StoreContract(CatalogContract, LexicalContract, SemanticContract, RecordsC
 
     def test_a_store_in_use_is_sound(self, store: Store) -> None:
         embedded(store, {"a": (1, 0), "b": (0, 1)})
-        store.catalog.remove("c", ["a"])
+        store.catalog.write(Removal("c", ["a"]))
         assert store.check() == []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rifflux.errors import OutOfScope
-from rifflux.store import Store
+from rifflux.store import FileRemoval, Placed, Removal, Store
 from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, vector_of, words
 from rifflux.testing.owners import everything, filled
 from rifflux.types import Ranking, of_owner
@@ -37,7 +37,7 @@ class UnitedContract(NeedsOpened):
         assert everything(both, _IDS) == before
         _build(opened)
         assert everything(both, _IDS) == before
-        opened.of(other).catalog.remove("c", ["a"])
+        opened.of(other).catalog.write(Removal("c", ["a"]))
         assert everything(both, _IDS) == before
 
     def test_it_ranks_as_one_owner_who_has_all_of_it(self, opened: Store) -> None:
@@ -46,9 +46,13 @@ class UnitedContract(NeedsOpened):
         one = opened.of("one")
         one.semantic.use_model(MODEL)
         for number, key in enumerate(("a", "b", "mine2"), 1):
-            one.catalog.put("first", change(key, *_texts("mine"), title="cache", first_id=_OTHERS + 100 * number))
+            one.catalog.write(
+                Placed("first", change(key, *_texts("mine"), title="cache", first_id=_OTHERS + 100 * number))
+            )
         for number, key in enumerate(("a", "b", "2", "3", "4"), 4):
-            one.catalog.put("second", change(key, *_texts("shared"), title="cache", first_id=_OTHERS + 100 * number))
+            one.catalog.write(
+                Placed("second", change(key, *_texts("shared"), title="cache", first_id=_OTHERS + 100 * number))
+            )
         both = opened.united(["ann", ""])
         for query in ("cache rivers", "mine", "text shared banks"):
             found, expected = (view.lexical.match(words(query), 50, WEIGHTS) for view in (both, one))
@@ -65,7 +69,7 @@ class UnitedContract(NeedsOpened):
             lambda: filled(opened.of("eve"), _OTHERS, "minx"),
             lambda: _build(opened),
             lambda: filled(opened, _OTHERS + 1000, "minz"),
-            lambda: opened.of("eve").catalog.remove("c", ["a"]),
+            lambda: opened.of("eve").catalog.write(Removal("c", ["a"])),
             lambda: _build(opened),
         ]
         for step in steps:
@@ -80,9 +84,9 @@ class UnitedContract(NeedsOpened):
         both = opened.united(["ann", "bob"])
         _build(opened)
         for _ in range(2):
-            opened.of("bob").catalog.remove("c", ["a", "b", "minqa2"])
+            opened.of("bob").catalog.write(Removal("c", ["a", "b", "minqa2"]))
             assert dict(both.lexical.vocabulary("min", 1, 9)) == {"minq": 3}
-            opened.of("bob").catalog.put("c", change("a", "minqb", first_id=_SHARED + 100))
+            opened.of("bob").catalog.write(Placed("c", change("a", "minqb", first_id=_SHARED + 100)))
             assert dict(both.lexical.vocabulary("min", 1, 9)) == {"minq": 3, "minqb": 1}
             _build(opened)
             assert dict(both.lexical.vocabulary("min", 1, 9)) == {"minq": 3, "minqb": 1}
@@ -126,9 +130,9 @@ class UnitedContract(NeedsOpened):
         both = opened.united(["ann", "bob"])
         vectors = vector_of(1, 0)[None]
         writes: list[Callable[[], object]] = [
-            lambda: both.catalog.put("c", change("a", "text")),
-            lambda: both.catalog.remove("c", ["a"]),
-            lambda: both.catalog.remove_files("/root", ["a.txt"]),
+            lambda: both.catalog.write(Placed("c", change("a", "text"))),
+            lambda: both.catalog.write(Removal("c", ["a"])),
+            lambda: both.catalog.write(FileRemoval("/root", ["a.txt"])),
             lambda: both.records.set("mine", "other"),
             lambda: both.semantic.put_vectors([1], [1], vectors),
             lambda: both.transaction().__enter__(),

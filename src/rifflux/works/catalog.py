@@ -22,6 +22,7 @@ from rifflux.session.reading import identified
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Embedded, Writer
+from rifflux.store import Removal
 from rifflux.text.licenses import license_of
 from rifflux.text.schemes import SCHEMES
 from rifflux.types import LICENSED, UNTOLD, Failure, Filter, Hit, Progress, Ranking, parted
@@ -277,7 +278,7 @@ class WorksCatalog:
     def remove(self, identifier: str) -> None:
         """Remove a work from the caller's own library. Raises like `get`."""
         namespace, key = _place(identifier, self._view)
-        self._store.catalog.remove(namespace, [key])
+        self._store.catalog.write(Removal(namespace, [key]))
 
     @takes(WorksRequest)
     def all(self, request: WorksRequest) -> list[WorkSummary]:

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.retrieve.query.reading import parted, understand
-from rifflux.store import FieldWeights
+from rifflux.store import FieldWeights, Placed
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import change
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Filter, Query
 
 STORE = SqliteStore.open(":memory:")
-STORE.catalog.put("c", change("a", "some words"))
+STORE.catalog.write(Placed("c", change("a", "some words")))
 
 
 def read(text: str, *facets: str) -> Query:
@@ -130,7 +130,7 @@ def test_a_question_comes_apart_into_what_it_asks_and_what_it_leaves_out(pieces:
 @pytest.mark.parametrize(("typed", "stored"), [("1955", 1955), ("-3", -3), ("2.5", 2.5), ("1955", "1955")])
 def test_a_facet_finds_a_number_as_it_finds_a_text(typed: str, stored: object) -> None:
     store = SqliteStore.open(":memory:")
-    store.catalog.put("c", change("a", "sheaves", first_id=1, metadata={"year": stored}))
-    store.catalog.put("c", change("b", "sheaves", first_id=2, metadata={"year": 7}))
+    store.catalog.write(Placed("c", change("a", "sheaves", first_id=1, metadata={"year": stored})))
+    store.catalog.write(Placed("c", change("b", "sheaves", first_id=2, metadata={"year": 7})))
     found = store.lexical.match(read(f"sheaves year:{typed}", "year"), 5, FieldWeights())
     assert found.ids.tolist() == [1]

@@ -16,7 +16,7 @@ from rifflux import Document, Hit, Index, InvalidArgument
 from rifflux.retrieve.fuse.base import IndexFacts
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.steps.diversity import Diversity, Mmr, NearDuplicates, one_per_document
-from rifflux.store import ModelInfo, open_store
+from rifflux.store import ModelInfo, Placed, open_store
 from rifflux.testing import change
 from rifflux.types import Query
 from tests.support.hits import stepped
@@ -120,7 +120,7 @@ class TestMmr:
             store.semantic.use_model(ModelInfo("tiny", "hash", 2, "f1", "tiny"))
             for number, vector in enumerate([(1, 0), (1, 0), (0, 1)]):
                 put = change(f"d{number}", f"text {number}", first_id=number)
-                store.catalog.put("c", put)
+                store.catalog.write(Placed("c", put))
                 store.semantic.put_vectors([number], [put.chunks[0].hash], np.array([vector], np.float32))
             plan = replace(QUERY, evidence=IndexFacts(QUERY, store))
             found = stepped(Mmr(0.5), plan, hits("text 0", "text 1", "text 2"))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rifflux.store import Placed
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite import store as sqlite_store
 from rifflux.store.sqlite.connection import derived
@@ -42,7 +43,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteSt
 
 def put(store: SqliteStore, key: str, first: int) -> None:
     for number, owner in enumerate(OWNERS):
-        store.of(owner).catalog.put("c", change(key, "herons wade", first_id=first + 1000 * number))
+        store.of(owner).catalog.write(Placed("c", change(key, "herons wade", first_id=first + 1000 * number)))
 
 
 def used(store: SqliteStore) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from rifflux.errors import Cure
-from rifflux.store import ModelInfo
+from rifflux.store import ModelInfo, Placed
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.derived import BackgroundBuilder
 from rifflux.store.sqlite.lexical import words_index
@@ -99,7 +99,7 @@ def fill(store: SqliteStore, key: str, first: int) -> None:
         view = store.of(owner)
         texts = [f"{key} heron {owner} {place}" for place in range(40)]
         changed = change(key, *texts, first_id=first + 1000 * number)
-        view.catalog.put("c", changed)
+        view.catalog.write(Placed("c", changed))
         ids = [each.chunk.id for each in changed.chunks]
         view.semantic.put_vectors(ids, [each.hash for each in changed.chunks], vectors(len(ids)))
 

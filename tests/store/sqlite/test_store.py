@@ -31,7 +31,7 @@ from rifflux.errors import (
 from rifflux.service import log
 from rifflux.service.nouns import Event, LogEntry, Token
 from rifflux.service.registry import Registry
-from rifflux.store import FieldWeights, FileState, Store, open_store
+from rifflux.store import FieldWeights, FileState, FileUpdate, Placed, Removal, Store, open_store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import connect as opening
 from rifflux.store.sqlite.connection import locks
@@ -88,7 +88,7 @@ class TestSqliteView(StoreContract):
 
     def test_a_store_in_use_is_sound(self, store: Store) -> None:
         embedded(store, {"a": (1, 0)})
-        store.catalog.remove("c", ["a"])
+        store.catalog.write(Removal("c", ["a"]))
         with pytest.raises(OutOfScope, match="whole index"):
             store.check()
 
@@ -97,10 +97,10 @@ def crowd(store: Store, first_id: int) -> None:
     """Fill a view with documents like those of the contract, under the same collections and keys."""
     for number, key in enumerate(("a", "b", "x/1.txt", "README.md", "alpha")):
         put = change(key, f"text of {key}: cache words rivers one two", "red car", title="cache", first_id=first_id)
-        store.catalog.put("c", put)
+        store.catalog.write(Placed("c", put))
         first_id += 10
         Registry(store).record(Event("judgement", "how long", "c", key))
-        store.catalog.put_file("/root", FileState(f"{number}.jsonl", 10, 1, "h"), keep=None)
+        store.catalog.write(FileUpdate("/root", FileState(f"{number}.jsonl", 10, 1, "h"), keep=None))
 
 
 class TestSqliteOwners(OwnerContract, UnitedContract):
@@ -140,7 +140,7 @@ def path(tmp_path: Path) -> Path:
     """An index file that holds one document."""
     path = tmp_path / "index.db"
     store = SqliteStore.open(str(path))
-    store.catalog.put("c", change("a", "some words"))
+    store.catalog.write(Placed("c", change("a", "some words")))
     store.close()
     return path
 
@@ -162,7 +162,7 @@ def test_a_new_index_is_its_owners_alone_to_read(tmp_path: Path) -> None:
     former = os.umask(0o022)
     try:
         with closing(open_store(tmp_path / "index.db")) as store:
-            store.catalog.put("c", change("a", "words"))
+            store.catalog.write(Placed("c", change("a", "words")))
             files = [each for each in tmp_path.iterdir() if each.suffix != ".lock"]  # a lock holds nothing
             assert {each.name for each in files} >= {"index.db", "index.db-wal"}
             assert {each.stat().st_mode & 0o077 for each in files} == {0}
@@ -395,21 +395,21 @@ def test_a_read_only_file_can_be_searched_but_not_written(path: Path, monkeypatc
     assert store.read_only
     assert len(store.lexical.match(words("words"), 5, FieldWeights())) == 1
     with pytest.raises(UnusableIndex, match="cannot be written"):
-        store.catalog.put("c", change("b", "more"))
+        store.catalog.write(Placed("c", change("b", "more")))
 
 
 def test_a_writer_that_waits_too_long_is_told_who_to_wait_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "BUSY_TIMEOUT_MS", 50)
     first, second = SqliteStore.open(str(path)), SqliteStore.open(str(path))
     with first.transaction(), pytest.raises(Busy, match="another process"):
-        second.catalog.put("c", change("b", "more"))
-    second.catalog.put("c", change("b", "more"))
+        second.catalog.write(Placed("c", change("b", "more")))
+    second.catalog.write(Placed("c", change("b", "more")))
 
 
 def test_readers_see_the_last_committed_state_while_a_writer_works(path: Path) -> None:
     writer, reader = SqliteStore.open(str(path)), SqliteStore.open(str(path))
     with writer.transaction():
-        writer.catalog.put("c", change("b", "fresh words"))
+        writer.catalog.write(Placed("c", change("b", "fresh words")))
         assert reader.counts()["documents"] == 1
     assert reader.counts()["documents"] == 2
 
@@ -421,7 +421,7 @@ def test_threads_may_share_a_store(path: Path) -> None:
     def work(number: int) -> None:
         try:
             for round in range(20):
-                store.catalog.put("c", change(f"{number}-{round}", "shared words"))
+                store.catalog.write(Placed("c", change(f"{number}-{round}", "shared words")))
                 store.lexical.match(words("words"), 5, FieldWeights())
         except BaseException as error:
             failures.append(error)
@@ -444,7 +444,7 @@ def test_a_thread_reads_what_was_committed_while_another_is_in_a_transaction(pat
         found.append(len(store.lexical.match(words("fresh"), 5, FieldWeights())))
 
     with store.transaction():
-        store.catalog.put("c", change("b", "fresh words"))
+        store.catalog.write(Placed("c", change("b", "fresh words")))
         thread = threading.Thread(target=read)
         thread.start()
         thread.join(PATIENCE)
@@ -475,9 +475,9 @@ def test_an_unknown_engine_names_those_there_are() -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_in_metadata_is_found_by_a_filter(value: str, other: str) -> None:
     store = SqliteStore.open(":memory:")
-    store.catalog.put("c", change("one", "words", metadata={"field": value}))
-    store.catalog.put("c", change("many", "words", metadata={"field": [other, value], "more": value}))
-    store.catalog.put("c", change("none", "words", metadata={"more": value}))
+    store.catalog.write(Placed("c", change("one", "words", metadata={"field": value})))
+    store.catalog.write(Placed("c", change("many", "words", metadata={"field": [other, value], "more": value})))
+    store.catalog.write(Placed("c", change("none", "words", metadata={"more": value})))
     ids = store.lexical.match(words("words"), 9, FieldWeights()).ids
     assert len(store.catalog.passing(Filter(metadata={"field": value}), ids)) == 2
     assert len(store.catalog.passing(Filter(metadata={"field": [value, other]}), ids)) == 2
@@ -487,7 +487,7 @@ def test_any_text_in_metadata_is_found_by_a_filter(value: str, other: str) -> No
 @pytest.mark.parametrize("owner", ["", "ann"])
 def test_what_is_asked_often_is_read_once_in_a_block_until_something_changed(path: Path, owner: str) -> None:
     store, other = SqliteStore.open(str(path)).of(owner), SqliteStore.open(str(path)).of(owner)
-    store.catalog.put("c", change("a", "words"))
+    store.catalog.write(Placed("c", change("a", "words")))
     asked: list[str] = []
     with store.memoized():
         assert (store.records.setting("name"), store.counts()["documents"]) == (None, 1)
@@ -496,7 +496,7 @@ def test_what_is_asked_often_is_read_once_in_a_block_until_something_changed(pat
         assert asked == []
         store.records.set("name", "mine")
         assert store.records.setting("name") == "mine"
-        other.catalog.put("c", change("b", "words"))
+        other.catalog.write(Placed("c", change("b", "words")))
         assert len(store.lexical.match(words("words"), 10, FieldWeights())) == 2
         assert store.counts()["documents"] == 2
     other.records.set("name", "other")

@@ -16,11 +16,16 @@ from rifflux.store.catalog import (
     ChunkFacts,
     CodePiece,
     Credited,
-    DocumentChange,
+    DocumentUses,
     Edge,
+    FileRemoval,
     FileState,
+    FileUpdate,
     Listed,
     Placed,
+    Removal,
+    SourceData,
+    Write,
 )
 from rifflux.store.opensearch.engine import ANYTHING, PAGE, Action, OwnedRows, row_id
 from rifflux.store.opensearch.filters import (
@@ -64,12 +69,39 @@ class OpenSearchCatalog(Catalog):
 
     # Writing
 
-    def put(self, namespace: str, change: DocumentChange, file: Place | None = None) -> None:
-        self.put_all([Placed(namespace, change, file)])
+    def write(self, *changes: Write) -> int:
+        removed = 0
+        placed: dict[Place, Placed] = {}
+        for each in changes:
+            if isinstance(each, Placed):
+                placed[each.namespace, each.change.document.key] = each
+                continue
+            self._put_all(placed)
+            placed = {}
+            removed += self._carry_out(each)
+        self._put_all(placed)
+        return removed
 
-    def put_all(self, documents: Iterable[Placed]) -> None:
+    def _carry_out(self, change: Write) -> int:
+        """Carry out any change but that of a document; return the number of documents that were removed."""
+        match change:
+            case Removal(namespace, keys):
+                return self._remove(namespace, keys)
+            case FileUpdate(root, state, keep):
+                return self._put_file(root, state, keep)
+            case FileRemoval(root, paths):
+                return self._remove_files(root, paths)
+            case SourceData(namespace, key, data):
+                fields = {"records": json.dumps(dict(sorted(data.items())))}
+                self.rows.write([("update", document_id(self.rows.owner, namespace, key), {"doc": fields})])
+            case DocumentUses(namespace, keys, time):
+                self._note_uses(namespace, keys, time)
+        return 0
+
+    def _put_all(self, placed: Mapping[Place, Placed]) -> None:
+        if not placed:
+            return
         owner = self.rows.owner
-        placed = {(each.namespace, each.change.document.key): each for each in documents}
         ids = {place: document_id(owner, *place) for place in placed}
         former = self.rows.get([*ids.values()], ("chunks", "added", "records", "uses"))
         hashes = {id: hash for row in former.values() for id, hash in row["chunks"]}
@@ -110,7 +142,7 @@ class OpenSearchCatalog(Catalog):
     def _has_vectors(self) -> bool:
         return self.rows.count("chunk", [{"exists": {"field": "embedded"}}]) > 0
 
-    def remove(self, namespace: str, keys: Sequence[str]) -> int:
+    def _remove(self, namespace: str, keys: Sequence[str]) -> int:
         owner = self.rows.owner
         rows = self.rows.get([document_id(owner, namespace, key) for key in keys], ("chunks",))
         return self._drop(rows.values())
@@ -134,7 +166,7 @@ class OpenSearchCatalog(Catalog):
             found += self.rows.scan("document", wanted, ("chunks",), among=names)
         return found
 
-    def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
+    def _put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
         owner = self.rows.owner
         row: JSON = {
             "type": "file",
@@ -148,7 +180,7 @@ class OpenSearchCatalog(Catalog):
             gone = self._documents_in([(root, state.path)], narrow)
         return self._drop(gone, [("index", row_id(owner, "file", root, state.path), row)])
 
-    def remove_files(self, root: str, paths: Sequence[str]) -> int:
+    def _remove_files(self, root: str, paths: Sequence[str]) -> int:
         owner = self.rows.owner
         known = {row_id(owner, "file", root, path): path for path in paths}
         ids = [*self.rows.get([*known], ("path",))]
@@ -157,11 +189,7 @@ class OpenSearchCatalog(Catalog):
         gone = self._documents_in([(root, known[id]) for id in ids])
         return self._drop(gone, [("delete", id, None) for id in ids])
 
-    def keep_records(self, namespace: str, key: str, records: Mapping[str, str]) -> None:
-        fields = {"records": json.dumps(dict(sorted(records.items())))}
-        self.rows.write([("update", document_id(self.rows.owner, namespace, key), {"doc": fields})])
-
-    def note_uses(self, namespace: str, keys: Sequence[str], time: float) -> None:
+    def _note_uses(self, namespace: str, keys: Sequence[str], time: float) -> None:
         source = (
             "if (ctx._source.uses == null) { ctx._source.uses = [0, params.time] }"
             "ctx._source.uses = [ctx._source.uses[0] + 1, Math.max((double) ctx._source.uses[1], params.time)]"

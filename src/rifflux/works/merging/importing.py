@@ -12,7 +12,7 @@ from rifflux.ingest.chunking import plain_blocks
 from rifflux.ingest.prepare import Preparer
 from rifflux.session.intake import Intake
 from rifflux.session.license_policy import LicensePolicy
-from rifflux.store import Store
+from rifflux.store import Placed, Removal, SourceData, Store, Write
 from rifflux.text.licenses import Permission, license_of
 from rifflux.types import LICENSED, LONGEST_TITLE, Block, Document, Failure, Identifier, Tag, bounded_title
 from rifflux.works import Work, document_of
@@ -130,20 +130,19 @@ class Bring:
         document = document_of(merged(records), key, records.values())
         counts = self.tally.counts
         counts["unlicensed"] += self.visible.licensed(document.license) is Permission.NOTHING
-        for other in former:
-            if other != place:
-                self.store.catalog.remove(other[0], [other[1]])
+        changes: list[Write] = [Removal(other[0], [other[1]]) for other in former if other != place]
         if former == [place] and document == self.store.catalog.document(*place):
             counts["unchanged"] += 1
         else:
             path = f"{namespace.removeprefix(LICENSED)}/{key}"
             change = self.prepare(namespace, document, blocks_of_parts(document), path)
-            self.store.catalog.put(namespace, change)
+            changes.append(Placed(namespace, change))
             counts["chunks"] += len(change.chunks)
             counts["updated" if former else "added"] += 1
             counts["merged"] += bool(former) and len(records) > 1
         if len(records) > 1:
-            self.store.catalog.keep_records(*place, {name: dump(work) for name, work in records.items()})
+            changes.append(SourceData(*place, {name: dump(work) for name, work in records.items()}))
+        self.store.catalog.write(*changes)
 
 
 def within_limits(entries: Sequence[Entry | Failure], prepare: Preparer, intake: Intake) -> Sequence[Entry | Failure]:

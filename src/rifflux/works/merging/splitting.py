@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rifflux.errors import InvalidArgument
+from rifflux.store import SourceData
 from rifflux.text.schemes import STRONG
 from rifflux.types import LICENSED
 from rifflux.works import Work, parse_identifier
@@ -39,7 +40,7 @@ def part(bring: Bring, doubts: Doubts, place: Place, one: str, other: str) -> tu
     else:
         stays = first
     goes = first if stays == second else second
-    bring.store.catalog.keep_records(*place, {})
+    bring.store.catalog.write(SourceData(*place, {}))
     bring.put(place, groups[stays], [place])
     bring.put(_own_place(goes), groups[goes], [])
     return first, second

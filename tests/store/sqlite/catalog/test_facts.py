@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rifflux.store import Placed, Removal
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import change
 
@@ -15,7 +16,7 @@ IDS = np.array([1, 2], np.int64)
 
 def test_facts_are_read_once_while_nothing_changes() -> None:
     store = SqliteStore.open(":memory:")
-    store.catalog.put("c", change("a", "one", "two", title="First", first_id=1))
+    store.catalog.write(Placed("c", change("a", "one", "two", title="First", first_id=1)))
     found = store.catalog.facts(IDS)
     found[1].readings["step"] = "read"
     again = store.catalog.facts(IDS[::-1])
@@ -29,18 +30,18 @@ def test_facts_are_those_of_the_content_as_it_is_now(tmp_path: Path, by_another:
     path = str(tmp_path / "index.db")
     store = SqliteStore.open(path)
     writer = SqliteStore.open(path) if by_another else store
-    writer.catalog.put("c", change("a", "one", "two", title="First", first_id=1))
+    writer.catalog.write(Placed("c", change("a", "one", "two", title="First", first_id=1)))
     assert store.catalog.facts(IDS)[1].title == "First"
-    writer.catalog.put("c", change("a", "one", "two", title="Second", first_id=1))
+    writer.catalog.write(Placed("c", change("a", "one", "two", title="Second", first_id=1)))
     with store.memoized():
         assert store.catalog.facts(IDS)[1].title == "Second"
-    writer.catalog.remove("c", ["a"])
+    writer.catalog.write(Removal("c", ["a"]))
     assert store.catalog.facts(IDS) == {}
 
 
 def test_facts_belong_to_their_owner() -> None:
     store = SqliteStore.open(":memory:")
-    store.of("ann").catalog.put("c", change("a", "one", title="Hers", first_id=1))
+    store.of("ann").catalog.write(Placed("c", change("a", "one", title="Hers", first_id=1)))
     assert store.of("ann").catalog.facts(IDS)[1].title == "Hers"
     assert store.catalog.facts(IDS) == {}
     assert store.of("bob").catalog.facts(IDS) == {}
@@ -48,11 +49,11 @@ def test_facts_belong_to_their_owner() -> None:
 
 def test_facts_within_a_transaction_are_those_it_wrote() -> None:
     store = SqliteStore.open(":memory:")
-    store.catalog.put("c", change("a", "one", title="First", first_id=1))
+    store.catalog.write(Placed("c", change("a", "one", title="First", first_id=1)))
 
     def write_in_vain() -> None:
         with store.transaction():
-            store.catalog.put("c", change("a", "one", title="Second", first_id=1))
+            store.catalog.write(Placed("c", change("a", "one", title="Second", first_id=1)))
             assert store.catalog.facts(IDS)[1].title == "Second"
             raise RuntimeError
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rifflux.store import DocumentChange, chunk_at
+from rifflux.store import DocumentChange, Placed, chunk_at
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import MODEL, change
 from rifflux.types import Filter, Ranking
@@ -40,7 +40,7 @@ LARGE = ("chunk", "document", "document_text", "vector", "file")
 def test_a_lookup_goes_through_no_table(name: str, owner: str) -> None:
     store = SqliteStore.open(":memory:").of(owner)
     store.semantic.use_model(MODEL)
-    store.catalog.put("c", change("a", "some words", "more words"))
+    store.catalog.write(Placed("c", change("a", "some words", "more words")))
     assert _gone_through(store, LOOKUPS[name]) == []
 
 
@@ -49,14 +49,14 @@ def test_a_document_is_put_without_going_through_a_table(owner: str) -> None:
     store = SqliteStore.open(":memory:").of(owner)
     store.semantic.use_model(MODEL)
     first = change("a", "some words")
-    store.catalog.put("c", first)
+    store.catalog.write(Placed("c", first))
     store.semantic.put_vectors([first.chunks[0].chunk.id], [first.chunks[0].hash], np.ones((1, 2), np.float32))
     for texts in (("more words", "others"), ("more words", "further")):
         assert _gone_through(store, partial(_put, change("b", *texts))) == []
 
 
 def _put(change: DocumentChange, store: SqliteStore) -> None:
-    store.catalog.put("c", change)
+    store.catalog.write(Placed("c", change))
 
 
 def _gone_through(store: SqliteStore, work: Callable[[SqliteStore], object]) -> list[str]:
@@ -87,5 +87,5 @@ def test_a_lookup_of_several_owners_goes_through_no_table(name: str) -> None:
     store = SqliteStore.open(":memory:")
     store.semantic.use_model(MODEL)
     for number, owner in enumerate(("", "ann", "bob")):
-        store.of(owner).catalog.put("c", change("a", "some words", "more words", first_id=10 * number + 1))
+        store.of(owner).catalog.write(Placed("c", change("a", "some words", "more words", first_id=10 * number + 1)))
     assert _gone_through(store.united(["", "ann", "bob"]), LOOKUPS[name]) == []

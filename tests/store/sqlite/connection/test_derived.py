@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rifflux.store import Placed, Removal
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.connect import connect
 from rifflux.store.sqlite.connection.derived import StateStamp, Unfit, forget, rebuild, touched
@@ -56,7 +57,7 @@ def build(connection: apsw.Connection, path: Path, name: str = "words") -> bool:
 
 def put(store: SqliteStore, key: str, *texts: str, embed: bool = False, first_id: int | None = None) -> None:
     changed = change(key, *texts, first_id=first_id)
-    store.catalog.put("c", changed)
+    store.catalog.write(Placed("c", changed))
     if embed:
         ids = [each.chunk.id for each in changed.chunks]
         store.semantic.put_vectors(ids, [each.hash for each in changed.chunks], np.ones((len(ids), 2), np.float32))
@@ -110,7 +111,7 @@ def test_words_put_changed_and_dropped_are_logged(store: SqliteStore, connection
     put(store, "a", "one", "changed", first_id=1)
     put(store, "b", "new", first_id=9)
     put(store, "a", "one", first_id=1)
-    store.catalog.remove("c", ["b"])
+    store.catalog.write(Removal("c", ["b"]))
     assert log(connection) == [(2, "words"), (3, "words"), (2, "words"), (3, "words")]
     assert sorted(touched(connection, "words", current(connection, "words").covered)) == [2, 3]
     assert touched(connection, "words", current(connection, "words").latest) == []
@@ -123,7 +124,7 @@ def test_vectors_put_replaced_and_dropped_are_logged(
     build(connection, path, "vectors")
     put(store, "a", "one", "changed", first_id=1)
     put(store, "a", "one", "changed", embed=True, first_id=1)
-    store.catalog.remove("c", ["a"])
+    store.catalog.write(Removal("c", ["a"]))
     assert [chunk for chunk, _ in log(connection)] == [2, 1, 2, 1, 2]
 
 
@@ -140,7 +141,7 @@ def test_a_build_trims_what_it_covers_and_leaves_the_log_of_others(
 
 def test_a_row_is_never_given_to_another_chunk(store: SqliteStore, connection: apsw.Connection) -> None:
     put(store, "a", "one", "two")
-    store.catalog.remove("c", ["a"])
+    store.catalog.write(Removal("c", ["a"]))
     put(store, "b", "three")
     assert connection.execute("select id from chunk").get == 3
 

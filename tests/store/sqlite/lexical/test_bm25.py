@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from rifflux.store import Store
+from rifflux.store import Placed, Store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing.making import WEIGHTS, change, keys_of, words
 
@@ -18,10 +18,10 @@ TEXTS = {"short": "cache", "medium": "cache queue", "long": "cache river stone l
 def store(request: pytest.FixtureRequest) -> Store:
     """A store of three texts, of nobody or of an owner, where others have more."""
     whole = SqliteStore.open(":memory:")
-    whole.of("somebody else").catalog.put("c", change("other", "cache " * 40))
+    whole.of("somebody else").catalog.write(Placed("c", change("other", "cache " * 40)))
     own: Store = whole.of(request.param)
     for key, text in TEXTS.items():
-        own.catalog.put("c", change(key, text))
+        own.catalog.write(Placed("c", change(key, text)))
     return own
 
 

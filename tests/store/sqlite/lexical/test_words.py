@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from rifflux.errors import Cure, OutOfScope
 from rifflux.service.registry import Registry
-from rifflux.store import DocumentChange, FieldWeights, Store
+from rifflux.store import DocumentChange, FieldWeights, Placed, Removal, Store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.derived import BackgroundBuilder
 from rifflux.store.sqlite.lexical import words_index
@@ -91,7 +91,7 @@ class TestView(StoreContract):
         store = SqliteStore.open(str(tmp_path / "index.db"))
         for number, owner in enumerate(("", "bob")):
             put = change("a", "text of cache rivers one two", title="cache", first_id=(number + 1) * 10**12)
-            store.of(owner).catalog.put("c", put)
+            store.of(owner).catalog.write(Placed("c", put))
         yield store.with_roles(lexical=_Following).of("ann")
         store.close()
 
@@ -152,7 +152,7 @@ def fill(store: SqliteStore, *, first: int = 0, count: int = 40) -> None:
         with store.of(owner).transaction():
             for key in range(count):
                 text = " ".join(chance.choices(VOCABULARY, k=chance.randint(1, 20)))
-                store.of(owner).catalog.put("c", document(key, text, first + 10_000 * (number + 1)))
+                store.of(owner).catalog.write(Placed("c", document(key, text, first + 10_000 * (number + 1))))
 
 
 def answers(store: SqliteStore, query: Query, owners: tuple[str, ...]) -> list[Any]:
@@ -192,8 +192,8 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SqliteStor
         if store is behind:
             store.local.build()
         for number, owner in enumerate(OWNERS[:3]):
-            store.of(owner).catalog.put("c", document(3, "river of stones", 90_000 + number * 1000))
-            store.of(owner).catalog.remove("c", ["d7", "d8"])
+            store.of(owner).catalog.write(Placed("c", document(3, "river of stones", 90_000 + number * 1000)))
+            store.of(owner).catalog.write(Removal("c", ["d7", "d8"]))
     whole.local.build()
     assert (used(tables), used(whole), used(behind)) == (False, True, True)
     yield tables, whole, behind
@@ -289,9 +289,9 @@ def test_it_says_what_the_tables_say_after_every_change(
     for step, number, text in steps:
         view = store.of(OWNERS[number % 3])
         if step == "put":
-            view.catalog.put("c", document(number, text, 100_000 * (number % 3 + 1)))
+            view.catalog.write(Placed("c", document(number, text, 100_000 * (number % 3 + 1))))
         elif step == "remove":
-            view.catalog.remove("c", [f"d{number}"])
+            view.catalog.write(Removal("c", [f"d{number}"]))
         elif step == "delete":
             index_of(store).place.unlink(missing_ok=True)
         else:
@@ -389,7 +389,7 @@ def test_any_changed_byte_is_found_by_checking(filled: SqliteStore, tmp_path: Pa
 
 def test_the_file_of_another_database_is_not_used(filled: SqliteStore, tmp_path: Path) -> None:
     store = SqliteStore.open(str(tmp_path / "index.db"))
-    store.catalog.put("c", change("a", "cache"))
+    store.catalog.write(Placed("c", change("a", "cache")))
     store.local.build()
     shutil.copy(f"{filled.view.engine.location}.words", tmp_path / "index.db.words")
     assert len(store.lexical.match(words("cache river"), 10, WEIGHTS)) == 1
@@ -414,7 +414,7 @@ def test_a_change_of_metadata_alone_is_followed(filled: SqliteStore) -> None:
     for again in (False, True):
         put = document(5, "cache", 50_000)
         put = replace(put, document=replace(put.document, metadata={"colour": "blue", "again": again}))
-        filled.catalog.put("c", put)
+        filled.catalog.write(Placed("c", put))
         assert used(filled)
         assert len(filled.lexical.match(query, 5, WEIGHTS)) == 2
 
@@ -424,9 +424,9 @@ def test_what_is_new_is_added_without_reading_the_tables(filled: SqliteStore, mo
         raise AssertionError("all of the tables was read")
 
     monkeypatch.setattr("rifflux.store.sqlite.lexical.words_build.from_tables", fail)
-    filled.of("new").catalog.put("c", document(1, "new zebra words", 70_000))
-    filled.of("ann").catalog.put("c", document(2, "river cache stone", 80_000))
-    filled.catalog.remove("c", ["d1", "d2"])
+    filled.of("new").catalog.write(Placed("c", document(1, "new zebra words", 70_000)))
+    filled.of("ann").catalog.write(Placed("c", document(2, "river cache stone", 80_000)))
+    filled.catalog.write(Removal("c", ["d1", "d2"]))
     expected = answers_by_tables(filled, QUERY, (*ALL, "new"))
     assert answers(filled, QUERY, (*ALL, "new")) == expected
     filled.local.build()
@@ -438,7 +438,7 @@ def test_what_is_new_is_added_without_reading_the_tables(filled: SqliteStore, mo
 
 
 def test_nothing_of_a_user_who_is_erased_stays_in_it(filled: SqliteStore) -> None:
-    filled.of("eve").catalog.put("c", document(1, "unheardof", 70_000))
+    filled.of("eve").catalog.write(Placed("c", document(1, "unheardof", 70_000)))
     filled.local.build()
     place = index_of(filled).place
     assert b"unheardof" in place.read_bytes()
@@ -455,6 +455,7 @@ import os, sys
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import derived
 from rifflux.store.sqlite.lexical import words_build, words_file
+from rifflux.store import Placed
 from rifflux.testing import change
 
 store = SqliteStore.open(sys.argv[1])
@@ -462,7 +463,7 @@ def dead(*_): os.kill(os.getpid(), 9)
 module, name = {"reading": (words_build, "_sections"), "writing": (words_file, "_pages"), "put": (derived, "_replace")}[
     sys.argv[2]
 ]
-store.catalog.put("c", change("new", "fresh cache"))
+store.catalog.write(Placed("c", change("new", "fresh cache")))
 setattr(module, name, dead)
 store.local.build()
 """
@@ -484,11 +485,12 @@ def test_a_build_that_is_killed_harms_nothing(filled: SqliteStore, tmp_path: Pat
 
 _WRITER = """
 import sys
+from rifflux.store import Placed
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import change
 
 store = SqliteStore.open(sys.argv[1])
-store.catalog.put("c", change("new", "fresh cache"))
+store.catalog.write(Placed("c", change("new", "fresh cache")))
 store.local.build()
 store.close()
 """
@@ -544,11 +546,11 @@ def test_an_index_that_is_no_longer_small_gets_one_by_itself(tmp_path: Path, mon
     monkeypatch.setattr(words_index, "LEAST", 3)
     path = tmp_path / "index.db"
     store = SqliteStore.open(str(path))
-    store.catalog.put("c", change("a", "one", "two"))
+    store.catalog.write(Placed("c", change("a", "one", "two")))
     store.close()
     assert not (tmp_path / "index.db.words").exists()
     store = SqliteStore.open(str(path))
-    store.catalog.put("c", change("b", "three"))
+    store.catalog.write(Placed("c", change("b", "three")))
     store.close()
     assert (tmp_path / "index.db.words").is_file()
 
@@ -558,7 +560,7 @@ def test_it_waits_for_the_end_of_a_long_task(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("rifflux.store.sqlite.connection.derived.PAUSE", 0.01)
     store, place = SqliteStore.open(str(tmp_path / "index.db")), tmp_path / "index.db.words"
     with store.records.lease("read"):
-        store.catalog.put("c", change("a", "one", "two", "three", "four"))
+        store.catalog.write(Placed("c", change("a", "one", "two", "three", "four")))
         time.sleep(0.2)
         assert not place.exists()
     eventually(place.exists)
@@ -572,9 +574,9 @@ def test_it_is_made_again_once_enough_changed(tmp_path: Path, monkeypatch: pytes
     store.local.build()
     index = index_of(store)
     before = index.place.stat().st_ino
-    store.catalog.put("c", change("a", "one"))
+    store.catalog.write(Placed("c", change("a", "one")))
     assert used(store)
-    store.catalog.put("c", change("b", "two", "three"))
+    store.catalog.write(Placed("c", change("b", "two", "three")))
     eventually(lambda: index.place.stat().st_ino != before)
     assert len(store.lexical.match(words("one two three"), 9, WEIGHTS)) == 3
     store.close()
@@ -585,7 +587,7 @@ def test_damage_that_a_search_finds_is_mended_in_the_background(
 ) -> None:
     monkeypatch.setattr("rifflux.store.sqlite.connection.derived.READER_PAUSE", 0.0)
     store = SqliteStore.open(str(tmp_path / "index.db"))
-    store.catalog.put("c", change("a", "cache"))
+    store.catalog.write(Placed("c", change("a", "cache")))
     store.local.build()
     index_of(store).place.write_bytes(b"no words")
     assert len(store.lexical.match(words("cache"), 10, WEIGHTS)) == 1

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from rifflux.errors import InvalidArgument, MissingExtra
-from rifflux.store import ModelInfo
+from rifflux.store import ModelInfo, Placed, Removal
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.derived import BackgroundBuilder
 from rifflux.store.sqlite.connection.engine import location_of
@@ -59,7 +59,7 @@ def vectors(count: int) -> Vectors:
 
 def put(store: SqliteStore, key: str, rows: Vectors, **fields: Any) -> None:
     changed = change(key, *[f"{key} {place} {RANDOM.integers(1 << 60)}" for place in range(len(rows))], **fields)
-    store.catalog.put("c", changed)
+    store.catalog.write(Placed("c", changed))
     store.semantic.put_vectors([each.chunk.id for each in changed.chunks], [each.hash for each in changed.chunks], rows)
 
 
@@ -149,7 +149,7 @@ def test_what_is_gone_or_changed_is_not_found_by_its_node(store: SqliteStore) ->
     for place, row in enumerate(rows):
         put(store, f"d{place}", row[None])
     store.local.build()
-    store.catalog.remove("c", [f"d{place}" for place in range(20)])
+    store.catalog.write(Removal("c", [f"d{place}" for place in range(20)]))
     now = pack(store)
     assert len(now.packed) == 280
     assert int(np.count_nonzero(now.graph.rows < 0)) == 20
@@ -163,7 +163,7 @@ def test_too_many_dead_nodes_make_it_anew(store: SqliteStore) -> None:
     for place, row in enumerate(vectors(200)):
         put(store, f"d{place}", row[None])
     store.local.build()
-    store.catalog.remove("c", [f"d{place}" for place in range(100)])
+    store.catalog.write(Removal("c", [f"d{place}" for place in range(100)]))
     store.local.build()
     assert len(snapshot(store).graph.rows) == 100
 

@@ -31,7 +31,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
 
 def put(store: SqliteStore, count: int, first: int) -> None:
     changes = [change(f"{first}-{n}", f"text {first} {n}", first_id=first + n, kind="ab"[n % 2]) for n in range(count)]
-    store.catalog.put_all(Placed("c", each) for each in changes)
+    store.catalog.write(*(Placed("c", each) for each in changes))
     drawn = np.random.default_rng(first).standard_normal((count, WIDTH), np.float32)
     chunks = [each.chunks[0] for each in changes]
     vectors = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import rifflux
 from rifflux import Document
 from rifflux.service.registry import Registry
-from rifflux.store import ModelInfo, Store
+from rifflux.store import ModelInfo, Placed, Removal, Store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.connect import connect
 from rifflux.store.sqlite.connection.derived import BackgroundBuilder, Unfit
@@ -84,7 +84,7 @@ def vectors(count: int) -> Vectors:
 def put(store: SqliteStore, key: str, rows: Vectors, **fields: Any) -> list[int]:
     """A document with a chunk and a vector for each row; returns the chunks' ids."""
     changed = change(key, *[f"{key} {place} {RANDOM.integers(1 << 60)}" for place in range(len(rows))], **fields)
-    store.catalog.put("c", changed)
+    store.catalog.write(Placed("c", changed))
     ids = [each.chunk.id for each in changed.chunks]
     store.semantic.put_vectors(ids, [each.hash for each in changed.chunks], rows)
     return ids
@@ -220,7 +220,7 @@ def test_changed_dropped_and_new_rows_are_followed(store: SqliteStore) -> None:
     put(store, "kept", kept)
     dropped = put(store, "gone", gone)
     store.local.build()
-    store.catalog.remove("c", ["gone"])
+    store.catalog.write(Removal("c", ["gone"]))
     new = put(store, "new", gone[:5])
     ranking = store.semantic.nearest(Query(""), gone[0], 30)
     assert ranking.ids[0] == new[0]
@@ -245,7 +245,7 @@ def test_what_was_deleted_with_its_user_is_packed_no_more(store: SqliteStore) ->
 def test_filters_and_words_narrow_the_scan(store: SqliteStore) -> None:
     for number in range(20):
         put(store, f"d{number}", vectors(150), kind="even" if number % 2 == 0 else "odd")
-    store.catalog.put("c", change("words", "cache queue", "cache only", kind="odd"))
+    store.catalog.write(Placed("c", change("words", "cache queue", "cache only", kind="odd")))
     store.local.build()
     vector = vectors(1)[0]
     for query in (
@@ -262,12 +262,12 @@ def test_filters_and_words_narrow_the_scan(store: SqliteStore) -> None:
 def test_a_change_of_kind_is_seen_by_the_next_filter(store: SqliteStore) -> None:
     rows = vectors(3)
     changed = change("a", "one", "two", "three", first_id=1, kind="old")
-    store.catalog.put("c", changed)
+    store.catalog.write(Placed("c", changed))
     store.semantic.put_vectors([1, 2, 3], [each.hash for each in changed.chunks], rows)
     store.local.build()
     query = Query("", filter=Filter(kinds=("new",)))
     assert len(store.semantic.nearest(query, rows[0], 5)) == 0
-    store.catalog.put("c", change("a", "one", "two", "three", first_id=1, kind="new"))
+    store.catalog.write(Placed("c", change("a", "one", "two", "three", first_id=1, kind="new")))
     assert len(store.semantic.nearest(query, rows[0], 5)) == 3
 
 
@@ -331,9 +331,9 @@ def test_any_sequence_of_changes_is_found_as_an_exact_search_finds_it(
             case "put":
                 put(store if number % 2 else other, f"d{number}", vectors(1 + number))
             case "remove":
-                store.catalog.remove("c", [f"d{number}"])
+                store.catalog.write(Removal("c", [f"d{number}"]))
             case "reword":
-                store.catalog.put("c", change(f"d{number}", "other words"))
+                store.catalog.write(Placed("c", change(f"d{number}", "other words")))
             case "pack":
                 (store if number % 2 else other).local.build()
             case "look":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import repeat, starmap
 from typing import Any, TypeVar
 
@@ -17,14 +17,16 @@ from rifflux.store.catalog import (
     ChunkFacts,
     CodePiece,
     Credited,
-    DocumentChange,
+    DocumentUses,
     Edge,
     FileState,
     Listed,
     Placed,
+    SourceData,
+    Write,
 )
 from rifflux.store.sqlite.catalog import graph, sql
-from rifflux.store.sqlite.catalog.documents import put_documents
+from rifflux.store.sqlite.catalog.documents import carry_out, put_documents
 from rifflux.store.sqlite.connection.connect import text_hash
 from rifflux.store.sqlite.connection.engine import GenerationCache
 from rifflux.store.sqlite.connection.view import OwnerView
@@ -69,49 +71,20 @@ class SqliteCatalog(Catalog):
     view: OwnerView
     known: GenerationCache[dict[int, ChunkFacts]] = field(default_factory=GenerationCache)
 
-    def put(self, namespace: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
-        self.put_all([Placed(namespace, change, file)])
-
-    def put_all(self, documents: Iterable[Placed]) -> None:
-        with self.view.writing() as (connection, owner):
-            put_documents(connection, owner, documents)
-
-    def remove(self, namespace: str, keys: Sequence[str]) -> int:
-        with self.view.writing() as (connection, owner):
-            removed = 0
-            for key in keys:
-                connection.execute(sql.DROP_DOCUMENT, {"owner": owner, "namespace": namespace, "key": key})
-                removed += connection.changes()
-            return removed
-
-    def note_uses(self, namespace: str, keys: Sequence[str], time: float) -> None:
-        with self.view.writing(content=False) as (connection, owner):
-            rows = [{"owner": owner, "namespace": namespace, "key": key, "time": time} for key in keys]
-            connection.executemany(sql.NOTE_USE, rows)
-
-    def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
-        with self.view.writing() as (connection, owner):
-            file = {"owner": owner, "root": root, "path": state.path}
-            connection.execute(sql.PUT_FILE, asdict(state) | file)
-            if keep is None:
-                return 0
-            kept = set(keep)
-            held = connection.execute(sql.DOCUMENTS_OF_FILE, file).fetchall()
-            gone = [{"owner": owner, "namespace": namespace, "key": key} for namespace, key in held if key not in kept]
-            connection.executemany(sql.DROP_DOCUMENT, gone)
-            return len(gone)
-
-    def remove_files(self, root: str, paths: Sequence[str]) -> int:
-        with self.view.writing() as (connection, owner):
-            files = [{"owner": owner, "root": root, "path": path} for path in paths]
-            held = sum(len(connection.execute(sql.DOCUMENTS_OF_FILE, file).fetchall()) for file in files)
-            connection.executemany(sql.DROP_FILE, files)
-            return held
-
-    def keep_records(self, namespace: str, key: str, records: Mapping[str, str]) -> None:
-        with self.view.writing(content=False) as (connection, owner):
-            connection.execute(graph.DROP_RECORDS, (owner, namespace, key))
-            connection.executemany(graph.PUT_RECORD, [(*each, owner, namespace, key) for each in records.items()])
+    def write(self, *changes: Write) -> int:
+        removed = 0
+        placed: dict[tuple[str, str], Placed] = {}
+        is_content = bool({*map(type, changes)} - {SourceData, DocumentUses})
+        with self.view.writing(content=is_content) as (connection, owner):
+            for each in changes:
+                if isinstance(each, Placed):
+                    placed[each.namespace, each.change.document.key] = each
+                    continue
+                put_documents(connection, owner, placed)
+                placed = {}
+                removed += carry_out(connection, owner, each)
+            put_documents(connection, owner, placed)
+        return removed
 
     def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
         ids = ranking.ids.tolist()

@@ -1,17 +1,26 @@
-"""Writing of documents: new ones are inserted table by table, existing ones are updated."""
+"""Writing of documents and files: new documents are inserted table by table, existing ones are updated."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from itertools import count
 from typing import Any
 
 import apsw
 
-from rifflux.store.catalog import AnalyzedChunk, Placed
+from rifflux.store.catalog import (
+    AnalyzedChunk,
+    DocumentUses,
+    FileRemoval,
+    FileUpdate,
+    Placed,
+    Removal,
+    SourceData,
+    Write,
+)
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.connection.connect import text_hash
 from rifflux.store.sqlite.connection.tables import PUT_CREDIT
@@ -30,14 +39,44 @@ _Row = tuple[Any, ...]
 _HASH = -4
 
 
-def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[Placed]) -> None:
-    """Add or replace an owner's documents; of two with the same name the later counts.
+def carry_out(connection: apsw.Connection, owner: int, change: Write) -> int:
+    """Carry out any change but that of a document; return the number of documents that were removed."""
+    match change:
+        case Removal(namespace, keys):
+            removed = 0
+            for key in keys:
+                connection.execute(sql.DROP_DOCUMENT, {"owner": owner, "namespace": namespace, "key": key})
+                removed += connection.changes()
+            return removed
+        case FileUpdate(root, state, keep):
+            file = {"owner": owner, "root": root, "path": state.path}
+            connection.execute(sql.PUT_FILE, asdict(state) | file)
+            if keep is None:
+                return 0
+            remaining = set(keep)
+            stored = connection.execute(sql.DOCUMENTS_OF_FILE, file).fetchall()
+            gone = [each for each in stored if each[1] not in remaining]
+            documents = [{"owner": owner, "namespace": namespace, "key": key} for namespace, key in gone]
+            connection.executemany(sql.DROP_DOCUMENT, documents)
+            return len(gone)
+        case FileRemoval(root, paths):
+            files = [{"owner": owner, "root": root, "path": path} for path in paths]
+            removed = sum(len(connection.execute(sql.DOCUMENTS_OF_FILE, file).fetchall()) for file in files)
+            connection.executemany(sql.DROP_FILE, files)
+            return removed
+        case SourceData(namespace, key, data):
+            connection.execute(graph.DROP_RECORDS, (owner, namespace, key))
+            connection.executemany(graph.PUT_RECORD, [(*each, owner, namespace, key) for each in data.items()])
+        case DocumentUses(namespace, keys, time):
+            uses = [{"owner": owner, "namespace": namespace, "key": key, "time": time} for key in keys]
+            connection.executemany(sql.NOTE_USE, uses)
+    return 0
 
-    Unchanged chunks retain row and vector.
-    """
-    wanted: dict[tuple[str, str], Placed] = {}
-    for each in documents:
-        wanted[each.namespace, each.change.document.key] = each
+
+def put_documents(connection: apsw.Connection, owner: int, wanted: Mapping[tuple[str, str], Placed]) -> None:
+    """Add or replace an owner's documents by namespace and key."""
+    if not wanted:
+        return
     files: dict[tuple[str, str] | None, int | None] = {None: None}
     ids = count(connection.execute(sql.LAST_DOCUMENT).get + 1)
     rows = _Rows(owner)
