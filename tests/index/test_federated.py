@@ -10,7 +10,7 @@ import pytest
 
 from rifflux import Index, InvalidArgument
 from rifflux.index import open_index
-from rifflux.index.federated import Everything, quality_of, widened
+from rifflux.index.federated import Everything, quality_of, with_prefixes
 from rifflux.types import Document, Filter, Scope
 
 KINDS = {"knowledge": "knowledge", "files": "markdown", "notes": "note", "tasks": "task", "conversations": "message"}
@@ -103,7 +103,7 @@ def test_where_little_is_found_the_question_is_widened(index: Index) -> None:
     ],
 )
 def test_widening(query: str, wider: str) -> None:
-    assert widened(query) == wider
+    assert with_prefixes(query) == wider
 
 
 def test_a_filter_narrows_every_source(index: Index) -> None:

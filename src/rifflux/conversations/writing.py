@@ -71,7 +71,7 @@ class MessageWriter:
 
     def remove(self, conversation_id: str, key: str) -> list[DocumentChange]:
         """Remove a message and rewrite its former neighbours."""
-        left = self._felt(conversation_id, [key])
+        left = self._affected(conversation_id, [key])
         self.store.catalog.write(Removal(conversation_id, [key]))
         return self._rewrite(conversation_id, [each for each in left if each != key])
 
@@ -93,15 +93,15 @@ class MessageWriter:
     ) -> list[DocumentChange]:
         """Store messages among others. A message whose date changed is removed and inserted again."""
         if moved:
-            left = self._felt(conversation_id, moved)
+            left = self._affected(conversation_id, moved)
         else:
             left = []
         self.store.catalog.write(Removal(conversation_id, moved))
         new = [row for key, row in fresh.items() if key not in known or key in moved]
         # Without chunks at first, since the store determines the positions.
         self._store(conversation_id, [DocumentChange(row, f"{conversation_id}/{row.key}", ()) for row in new])
-        felt = self._felt(conversation_id, list(fresh))
-        return self._rewrite(conversation_id, list(dict.fromkeys([*felt, *left])), fresh)
+        affected = self._affected(conversation_id, list(fresh))
+        return self._rewrite(conversation_id, list(dict.fromkeys([*affected, *left])), fresh)
 
     def _rewrite(
         self, conversation_id: str, keys: Sequence[str], fresh: Mapping[str, Document] | None = None
@@ -121,7 +121,7 @@ class MessageWriter:
 
     # Reading stored messages
 
-    def _felt(self, conversation_id: str, keys: Sequence[str]) -> list[str]:
+    def _affected(self, conversation_id: str, keys: Sequence[str]) -> list[str]:
         """Return the messages whose window contains one of these, including these."""
         window = self.turns.window
         stretches = self._around(conversation_id, keys, window.after, window.before)
@@ -132,7 +132,7 @@ class MessageWriter:
     ) -> Iterator[tuple[int, Sequence[Document]]]:
         """Yield the turns around each message, with its position among them."""
         if len(keys) > FEW:
-            whole = self._stretch(conversation_id, keys, before, after)
+            whole = self._surrounding(conversation_id, keys, before, after)
         else:
             whole = []
         places = {row.key: place for place, row in enumerate(whole)}
@@ -153,7 +153,7 @@ class MessageWriter:
         rows = self.store.catalog.in_order(conversation_id, key, before=before, after=after)
         return [row.key for row in rows].index(key), rows
 
-    def _stretch(self, conversation_id: str, keys: Sequence[str], before: int, after: int) -> Sequence[Document]:
+    def _surrounding(self, conversation_id: str, keys: Sequence[str], before: int, after: int) -> Sequence[Document]:
         """Return the turns that surround many messages: a contiguous stretch if possible, otherwise all turns."""
         near = before + after
         rows = self.store.catalog.in_order(conversation_id, keys[0], before=near, after=len(keys) + near)
