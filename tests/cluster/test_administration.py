@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import rifflux
-from rifflux.errors import Busy, Conflict, InvalidArgument, NotFound
+from rifflux.errors import Busy, Conflict, Cure, InvalidArgument, NotFound
 from rifflux.index.cluster import cluster_of
 from rifflux.store.opensearch.engine import ClusterIndex
 from tests.cluster.test_engine import filled, pages
@@ -63,8 +63,9 @@ def test_an_interrupted_copy_changes_nothing_and_goes_on(
             with pytest.raises(KeyboardInterrupt):
                 cluster_of(place).reindex(shards=2)
         assert pages(index) == before
-        with pytest.raises(Busy, match="being copied"):
+        with pytest.raises(Busy) as refused:
             index.add(rifflux.Document("new", "A new heron"))
+        assert refused.value.cure is Cure.COPY_SHARDS
         cluster_of(place).reindex(shards=2)
         assert pages(index) == before
         index.add(rifflux.Document("new", "A new heron"))

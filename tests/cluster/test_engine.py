@@ -18,9 +18,7 @@ import pytest
 import rifflux
 from rifflux.errors import Busy, NewerIndex, NotAnIndex, NotFound, OutsideRoots, UnusableIndex
 from rifflux.store import REQUESTS
-from rifflux.store.opensearch import OpenSearchStore
 from rifflux.store.opensearch.engine import WORLD, ClusterIndex, owner_key
-from rifflux.store.opensearch.rows import chunk_id
 from rifflux.surfaces.mcp.workspace import Workspace
 from rifflux.types import Filter
 from tests.conftest import CommandLine
@@ -144,19 +142,6 @@ def test_what_another_process_wrote_is_found_within_a_second(location: Callable[
         for state in other._view.session.store.engine.states.values():  # type: ignore[attr-defined]
             state.known_until = 0.0
         assert [hit.key for hit in other.search("heron")] == ["a"]
-
-
-def test_a_passage_that_an_interrupted_write_left_out_is_there_after_the_next(location: Callable[[], str]) -> None:
-    document = rifflux.Document("a", "The heron stands in the river.")
-    with rifflux.open(f"opensearch://{location()}", model="hash:64") as index:
-        index.add(document)
-        (hit,) = index.search("heron")
-        store = index.admin.store
-        assert isinstance(store, OpenSearchStore)
-        store.rows.write([("delete", chunk_id("", int(hit.id, 16)), None), store.rows.change()])
-        assert not index.search("heron")
-        index.add(document, force=True)
-        assert [found.id for found in index.search("heron", mode="semantic")] == [hit.id]
 
 
 def test_what_is_no_index_of_ours_is_refused(location: Callable[[], str], cluster: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ from rifflux.store.catalog import (
     SourceData,
     Write,
 )
-from rifflux.store.opensearch.engine import ANYTHING, PAGE, Action, OwnedRows, row_id
+from rifflux.store.opensearch.engine import ANYTHING, CHUNKS, PAGE, Action, OwnedRows, row_id
 from rifflux.store.opensearch.filters import (
     JSON,
     SEPARATOR,
@@ -42,6 +42,7 @@ from rifflux.store.opensearch.filters import (
 from rifflux.store.opensearch.rows import (
     HIT,
     OUTLINE,
+    ListedChunk,
     chunk_id,
     chunk_row,
     document_id,
@@ -49,6 +50,7 @@ from rifflux.store.opensearch.rows import (
     document_row,
     facts_of,
     hit_of,
+    row_digest,
     sort_time,
 )
 from rifflux.text.people import credits_of
@@ -72,14 +74,15 @@ class OpenSearchCatalog(Catalog):
     def write(self, *changes: Write) -> int:
         removed = 0
         placed: dict[Place, Placed] = {}
-        for each in changes:
-            if isinstance(each, Placed):
-                placed[each.namespace, each.change.document.key] = each
-                continue
+        with self.rows.together():
+            for each in changes:
+                if isinstance(each, Placed):
+                    placed[each.namespace, each.change.document.key] = each
+                    continue
+                self._put_all(placed)
+                placed = {}
+                removed += self._carry_out(each)
             self._put_all(placed)
-            placed = {}
-            removed += self._carry_out(each)
-        self._put_all(placed)
         return removed
 
     def _carry_out(self, change: Write) -> int:
@@ -92,8 +95,7 @@ class OpenSearchCatalog(Catalog):
             case FileRemoval(root, paths):
                 return self._remove_files(root, paths)
             case SourceData(namespace, key, data):
-                fields = {"records": json.dumps(dict(sorted(data.items())))}
-                self.rows.write([("update", document_id(self.rows.owner, namespace, key), {"doc": fields})])
+                self._put_source_data(namespace, key, data)
             case DocumentUses(namespace, keys, time):
                 self._note_uses(namespace, keys, time)
         return 0
@@ -103,29 +105,44 @@ class OpenSearchCatalog(Catalog):
             return
         owner = self.rows.owner
         ids = {place: document_id(owner, *place) for place in placed}
-        former = self.rows.get([*ids.values()], ("chunks", "added", "records", "uses"))
-        hashes = {id: hash for row in former.values() for id, hash in row["chunks"]}
-        wanted = [chunk for each in placed.values() for chunk in each.change.chunks]
-        fresh = [each for each in wanted if each.chunk.id not in hashes]
-        vectors = self._known_vectors([each.hash for each in fresh])
-        actions: list[Action] = []
-        for place, each in placed.items():
-            known = former.get(ids[place], {})
-            number = known.get("added") or self.rows.engine.next_number()
-            for chunk in each.change.chunks:
-                row = chunk_row(owner, each, chunk)
-                id = chunk_id(owner, chunk.chunk.id)
-                if hashes.get(chunk.chunk.id) == chunk.hash:
-                    # What the row has besides these fields are its vectors. An interrupted write may have left none.
-                    doc = {**row, "owner": owner, "row": id}
-                    actions.append(("update", id, {"doc": doc, "doc_as_upsert": True}))
-                else:
-                    actions.append(("index", id, {**row, **vectors.get(chunk.hash, {"embedded": []})}))
-            actions.append(("index", ids[place], document_row(each, number, known)))
-        left = hashes.keys() - {each.chunk.id for each in wanted}
-        actions += [("delete", chunk_id(owner, id), None) for id in sorted(left)]
-        actions.append(self.rows.change())
-        self.rows.write(actions, among=[keyword(*each.file) for each in placed.values() if each.file])
+        with self.rows.batch() as batch:
+            fields = ("document", "chunks", "added", "records", "uses")
+            former = {row["document"]: row for row in self._of_documents([*ids.values()], fields)}
+            stored = {id: [ListedChunk(*each) for each in row["chunks"]] for id, row in former.items()}
+            kept: dict[Place, list[ListedChunk]] = {}
+            fresh: list[tuple[str, JSON]] = []
+            actions: list[Action] = []
+            for place, each in placed.items():
+                known = {one.id: one for one in stored.get(ids[place], ())}
+                kept[place] = []
+                for analyzed in each.change.chunks:
+                    row = chunk_row(owner, each, analyzed)
+                    chunk = ListedChunk(analyzed.chunk.id, analyzed.hash, batch.number, row_digest(row))
+                    former_chunk = known.get(chunk.id)
+                    if former_chunk and former_chunk.digest == chunk.digest:
+                        chunk = former_chunk
+                    else:
+                        fresh.append((chunk_id(owner, chunk.id, chunk.batch), {**row, "batch": chunk.batch}))
+                    kept[place].append(chunk)
+                left = {*known.values()} - {*kept[place]}
+                actions += [batch.replace(chunk_id(owner, one.id, one.batch)) for one in left]
+            vectors = self._known_vectors([row["hash"] for _, row in fresh])
+            actions += [("index", id, {**row, **vectors.get(row["hash"], {"embedded": []})}) for id, row in fresh]
+            for place, each in placed.items():
+                known_row = former.get(ids[place], {})
+                number = known_row.get("added") or self.rows.engine.next_number()
+                row = document_row(owner, each, number, known_row, kept[place])
+                actions.append(("index", f"{ids[place]}.{batch.number}", {**row, "batch": batch.number}))
+                if known_row and known_row["_id"] != f"{ids[place]}.{batch.number}":
+                    actions.append(batch.replace(known_row["_id"]))
+            files = [keyword(*each.file) for each in placed.values() if each.file]
+            batch.write(actions, among=[CHUNKS, *ids.values(), *files])
+
+    def _of_documents(self, ids: Sequence[str], fields: Sequence[str]) -> Iterator[JSON]:
+        """Yield the visible rows of documents that are identified by ids."""
+        for start in range(0, len(ids), PAGE):
+            some = ids[start : start + PAGE]
+            yield from self.rows.scan("document", [terms("document", some)], fields, among=some)
 
     def _known_vectors(self, hashes: Sequence[int]) -> Mapping[int, JSON]:
         """Return the vectors that the owner has of some texts, as fields of a row, by hash."""
@@ -144,18 +161,22 @@ class OpenSearchCatalog(Catalog):
 
     def _remove(self, namespace: str, keys: Sequence[str]) -> int:
         owner = self.rows.owner
-        rows = self.rows.get([document_id(owner, namespace, key) for key in keys], ("chunks",))
-        return self._drop(rows.values())
+        ids = [document_id(owner, namespace, key) for key in dict.fromkeys(keys)]
+        with self.rows.batch():
+            return self._drop([*self._of_documents(ids, ("document", "chunks"))])
 
-    def _drop(self, rows: Collection[Mapping[str, Any]], others: Sequence[Action] = ()) -> int:
-        """Carry out actions, delete documents with their chunks, and count a change."""
+    def _drop(self, rows: Collection[Mapping[str, Any]]) -> int:
+        """Remove documents with their chunks."""
         owner = self.rows.owner
-        actions = [*others]
-        for row in rows:
-            actions.append(("delete", row["_id"], None))
-            actions += [("delete", chunk_id(owner, id), None) for id, _ in row["chunks"]]
-        if actions:
-            self.rows.write([*actions, self.rows.change()])
+        if not rows:
+            return 0
+        with self.rows.batch() as batch:
+            actions: list[Action] = []
+            for row in rows:
+                chunks = [ListedChunk(*each) for each in row["chunks"]]
+                actions.append(batch.replace(row["_id"]))
+                actions += [batch.replace(chunk_id(owner, each.id, each.batch)) for each in chunks]
+            batch.write(actions, among=[CHUNKS, *(row["document"] for row in rows)])
         return len(rows)
 
     def _documents_in(self, files: Sequence[Place], narrow: Sequence[JSON] = ()) -> list[JSON]:
@@ -163,7 +184,7 @@ class OpenSearchCatalog(Catalog):
         found: list[JSON] = []
         for start in range(0, len(names), PAGE):
             wanted = [terms("file", names[start : start + PAGE]), *narrow]
-            found += self.rows.scan("document", wanted, ("chunks",), among=names)
+            found += self.rows.scan("document", wanted, ("document", "chunks"), among=names)
         return found
 
     def _put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
@@ -174,11 +195,16 @@ class OpenSearchCatalog(Catalog):
             "path": keyword(state.path),
             "state": {"root": root, **asdict(state)},
         }
-        gone: list[JSON] = []
-        if keep is not None:
+        with self.rows.together() as scope:
+            # A file is known when its documents are published: read again, they are only replaced.
+            scope.later.append(("index", row_id(owner, "file", root, state.path), row))
+            if keep is None:
+                return 0
             narrow = [none_of([terms("key", map(keyword, keep))])]
-            gone = self._documents_in([(root, state.path)], narrow)
-        return self._drop(gone, [("index", row_id(owner, "file", root, state.path), row)])
+            if not self._documents_in([(root, state.path)], narrow):
+                return 0
+            with self.rows.batch():
+                return self._drop(self._documents_in([(root, state.path)], narrow))
 
     def _remove_files(self, root: str, paths: Sequence[str]) -> int:
         owner = self.rows.owner
@@ -186,8 +212,17 @@ class OpenSearchCatalog(Catalog):
         ids = [*self.rows.get([*known], ("path",))]
         if not ids:
             return 0
-        gone = self._documents_in([(root, known[id]) for id in ids])
-        return self._drop(gone, [("delete", id, None) for id in ids])
+        with self.rows.together() as scope, self.rows.batch():
+            scope.later += [("delete", id, None) for id in ids]
+            return self._drop(self._documents_in([(root, known[id]) for id in ids]))
+
+    def _put_source_data(self, namespace: str, key: str, data: Mapping[str, str]) -> None:
+        fields = {"records": json.dumps(dict(sorted(data.items())))}
+        id = document_id(self.rows.owner, namespace, key)
+        # Nobody replaces the row meanwhile.
+        with self.rows.batch() as batch:
+            actions: list[Action] = [("update", row["_id"], {"doc": fields}) for row in self._of_documents([id], ())]
+            batch.write(actions, among=[id])
 
     def _note_uses(self, namespace: str, keys: Sequence[str], time: float) -> None:
         source = (
@@ -196,7 +231,9 @@ class OpenSearchCatalog(Catalog):
         )
         script = {"source": source, "params": {"time": float(time)}}
         owner = self.rows.owner
-        self.rows.write([("update", document_id(owner, namespace, key), {"script": script}) for key in keys])
+        ids = [document_id(owner, namespace, key) for key in keys]
+        rows = self._of_documents(ids, ())
+        self.rows.write([("update", row["_id"], {"script": script}) for row in rows], among=ids)
 
     # Chunks
 
@@ -306,7 +343,8 @@ class OpenSearchCatalog(Catalog):
     def _at(self, places: Iterable[Place], fields: Sequence[str]) -> dict[Place, JSON]:
         """Return the rows of documents by place, without missing ones; of several owners' the first owner's."""
         ids = self._ids_of(places)
-        rows = self.rows.get([id for some in ids.values() for id in some], fields)
+        wanted = [id for some in ids.values() for id in some]
+        rows = {row["document"]: row for row in self._of_documents(wanted, ("document", *fields))}
         found = {place: [rows[id] for id in some if id in rows] for place, some in ids.items()}
         return {place: some[0] for place, some in found.items() if some}
 
@@ -456,7 +494,8 @@ class OpenSearchCatalog(Catalog):
     def _homes(self, ids: Ids) -> dict[int, JSON]:
         """Return the document's row of each chunk."""
         chunks = self._chunks(ids, ("uid", "document"))
-        rows = self.rows.get([row["document"] for row in chunks.values()], _LINKED)
+        documents = [*dict.fromkeys(row["document"] for row in chunks.values())]
+        rows = {row["document"]: row for row in self._of_documents(documents, ("document", *_LINKED))}
         return {id: rows[row["document"]] for id, row in chunks.items() if row["document"] in rows}
 
     def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:

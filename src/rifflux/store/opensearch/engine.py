@@ -6,11 +6,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from importlib import import_module
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from rifflux.errors import (
@@ -29,7 +30,8 @@ from rifflux.errors import (
     UnusableIndex,
 )
 from rifflux.store.opensearch.address import PASSWORD, USER, ClusterAddress
-from rifflux.store.opensearch.filters import JSON, all_of, terms
+from rifflux.store.opensearch.batches import ContentBatch, JoinedWrites, OpenWrites, Published, written_together
+from rifflux.store.opensearch.filters import JSON, all_of, any_of, terms
 from rifflux.store.opensearch.mapping import SCHEMA_VERSION, index_body, vector_property
 from rifflux.store.reader import Reads
 from rifflux.store.semantic import ModelInfo, State
@@ -41,6 +43,10 @@ Action = tuple[str, str, JSON | None]
 
 #: The owner of the rows that concern the whole index; no user or collection has this name.
 WORLD = "\x1c"
+#: The types of rows that are written in batches.
+CONTENT = frozenset({"document", "chunk"})
+#: The name by which a refresh may be asked for if chunks were written.
+CHUNKS = "chunks"
 #: Seconds that a request may take, that opening may take, and that another process's changes may stay unseen.
 REQUEST_SECONDS = 30.0
 OPEN_SECONDS = 5.0
@@ -82,11 +88,12 @@ def vector_field(fingerprint: str) -> str:
 
 @dataclass(slots=True)
 class IndexState:
-    """The state of some owners' rows at one time: changes, settings, and the models of the index."""
+    """The state of some owners' rows at one time: changes, settings, visible batches, and the models of the index."""
 
     changes: Mapping[str, int]
     settings: Mapping[str, Mapping[str, str]]
     models: Mapping[str, tuple[ModelInfo, State]]
+    batches: Mapping[str, Published]
     known_until: float
 
     def models_in(self, *states: State) -> list[ModelInfo]:
@@ -142,12 +149,19 @@ class ClusterIndex:
     tries: int = 1
     #: The bounds of the search that each thread is in.
     bounds: Bounds = field(default_factory=lambda: Bounds())
-    unrefreshed: set[str] = field(default_factory=set)
+    #: What this thread writes together.
+    writing: OpenWrites = field(default_factory=lambda: OpenWrites())
+    #: Names by which a refresh may be asked for, with the number of the write.
+    unrefreshed: dict[str, int] = field(default_factory=dict)
+    #: The last batch of each owner of which searches find all that others wrote.
+    seen: dict[str, int] = field(default_factory=dict)
     states: dict[tuple[str, ...], IndexState] = field(default_factory=dict)
     caches: dict[tuple[str, ...], tuple[object, dict[object, Any]]] = field(default_factory=dict)
     recent: dict[str, tuple[float, Any]] = field(default_factory=dict)
     _last: int = 0
+    _writes: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _refreshing: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def open(cls, address: ClusterAddress, *, create: bool) -> ClusterIndex:
@@ -257,7 +271,7 @@ class ClusterIndex:
             tries = self.tries if len(self.address.hosts) > 1 or self.bounds.deadline else 1
             parameters = {**arguments.get("params", {}), "request_timeout": left / tries}
             try:
-                return self.call(getattr(self.reader, request), **{**arguments, "params": parameters})
+                return self.call(attrgetter(request)(self.reader), **{**arguments, "params": parameters})
             except Overloaded:
                 if not waits or waits[0] >= left:
                     raise
@@ -315,7 +329,7 @@ class ClusterIndex:
         if status == 401:
             return UnusableIndex(f"{place} refused the user or the password: set {USER} and {PASSWORD}")
         if status == 403:
-            return self.forbidden(str(error.error))
+            return self.forbidden(str(error.info))
         if status == 404:
             return UnusableIndex(f"{place} is not there any more: index it anew")
         if status == 409 or "already_exists" in str(error.error):
@@ -341,12 +355,64 @@ class ClusterIndex:
 
     def refresh(self, among: Iterable[str] | None = None) -> None:
         """Make what this process wrote visible to searches; with `among`, only if some of these rows were written."""
-        if not self.unrefreshed or (among is not None and self.unrefreshed.isdisjoint(among)):
+        if not self._lacks(among):
             return
+        if not self._refreshing.acquire(timeout=self.bounds.left()):
+            raise Busy(f"{self.address} did not refresh its index in time: try again")
+        try:
+            if self._lacks(among):
+                self._refresh()
+        finally:
+            self._refreshing.release()
+
+    def _lacks(self, among: Iterable[str] | None) -> bool:
+        return bool(self.unrefreshed) and (among is None or not self.unrefreshed.keys().isdisjoint(among))
+
+    def _refresh(self) -> None:
+        """Make all that was written visible to searches on every node. Raises `Busy` if that failed on one."""
+        writes = self._writes
+        found = self.read("indices.refresh", index=self.address.name)
+        if found["_shards"]["failed"]:
+            raise Busy(f"{self.address} was not refreshed on all nodes: try again")
         with self._lock:
-            written = frozenset(self.unrefreshed)
-            self.call(self.client.indices.refresh, index=self.address.name)
-            self.unrefreshed -= written
+            self.unrefreshed = {name: number for name, number in self.unrefreshed.items() if number > writes}
+
+    def note_writes(self, names: Iterable[str]) -> None:
+        """Remember that something was written that searches do not find before the next refresh."""
+        with self._lock:
+            self._writes += 1
+            self.unrefreshed |= dict.fromkeys((*names, ""), self._writes)
+
+    def see(self, owner: str, last: int) -> None:
+        """Have searches find all that others wrote up to a batch of an owner."""
+        if self.seen.get(owner, 0) != last:
+            self._refresh()
+            if len(self.seen) > MOST_VALUES:
+                self.seen.clear()
+            self.seen[owner] = last
+
+    def wrote(self, owner: str, former: int, number: int) -> None:
+        """Remember that this process published a batch after a former one."""
+        if self.seen.get(owner, 0) == former:
+            self.seen[owner] = number
+
+    def visible(self, owners: tuple[str, ...]) -> JSON:
+        """Return the condition that a document or a chunk of some owners is visible."""
+        open = self.writing.open
+        found: dict[str, Published] = {}
+        for owner in owners:
+            scope = open.get(owner)
+            if scope and scope.batch:
+                found[owner] = scope.batch.published
+        if len(found) < len(owners):
+            batches = self.state(owners).batches
+            for owner in owners:
+                if owner not in found:
+                    found[owner] = batches[owner]
+                    self.see(owner, batches[owner].last)
+        if len(owners) == 1:
+            return found[owners[0]].condition
+        return any_of(all_of([{"term": {"owner": owner}}, each.condition]) for owner, each in found.items())
 
     def next_number(self) -> int:
         """Return a number that grows: microseconds since 1970, each once in this process."""
@@ -373,6 +439,7 @@ class ClusterIndex:
             {name: by_name[name].get("changes", 0) for name in owners},
             {name: row.get("settings", {}) for name, row in by_name.items()},
             models,
+            {name: Published.of(by_name[name]) for name in owners},
             until,
         )
         if len(self.states) > _CACHED:
@@ -382,6 +449,10 @@ class ClusterIndex:
 
     def cache(self, owners: tuple[str, ...]) -> dict[object, Any]:
         """Return what was computed of the current contents of some owners."""
+        for owner in owners:
+            scope = self.writing.open.get(owner)
+            if scope and scope.batch:
+                return scope.batch.cache
         state = self.state(owners)
         version = (*state.changes.values(), repr(state.models))
         known = self.caches.get(owners)
@@ -392,7 +463,7 @@ class ClusterIndex:
         fresh: dict[object, Any] = {}
         self.caches[owners] = version, fresh
         # Another process may have made the change, whose rows are there and not yet searched.
-        self.unrefreshed.add("")
+        self.note_writes(())
         return fresh
 
     def cached(self, owners: tuple[str, ...], key: object, compute: Callable[[], T]) -> T:
@@ -490,8 +561,28 @@ class OwnedRows:
         return self.engine.cached(self.owners, key, compute)
 
     def conditions(self, type: str, conditions: Iterable[JSON] = ()) -> list[JSON]:
-        """Return conditions with that of the owners and of a type of rows."""
-        return [terms("owner", self.owners), {"term": {"type": type}}, *conditions]
+        """Return conditions with that of the owners and of a type of rows, and that they are visible."""
+        bound: list[JSON] = [terms("owner", self.owners), {"term": {"type": type}}, *conditions]
+        if type in CONTENT:
+            bound.append(self.visible)
+        return bound
+
+    @property
+    def visible(self) -> JSON:
+        """Return the condition that a document or a chunk is visible."""
+        return self.engine.visible(self.owners)
+
+    def together(self) -> AbstractContextManager[JoinedWrites]:
+        """Publish what this thread writes of the owner's contents within the block at its end; see `batches`."""
+        return written_together(self)
+
+    @contextmanager
+    def batch(self) -> Iterator[ContentBatch]:
+        """Yield the batch to write the owner's contents with, which is published at the end of the outermost block."""
+        with self.together() as scope:
+            if scope.batch is None:
+                scope.batch = ContentBatch.begin(self)
+            yield scope.batch
 
     def body(self, type: str, conditions: Iterable[JSON] = (), **options: Any) -> JSON:
         """Return the body of a search for rows of a type that meet conditions."""
@@ -558,15 +649,17 @@ class OwnedRows:
         among: Iterable[str] | None = None,
     ) -> Iterator[JSON]:
         """Yield the rows of a type that meet conditions, in an order, read in pages."""
-        given = [*conditions]
+        # All pages are of one state.
+        query = all_of(self.conditions(type, conditions))
         after: list[Any] = []
         left = most
         while left is None or left > 0:
             size = PAGE if left is None else min(PAGE, left)
-            options: JSON = {"size": size, "_source": fields, "sort": [*order, "row"]}
+            body: JSON = {"track_total_hits": False, "query": query, "size": size, "_source": fields}
+            body["sort"] = [*order, "row"]
             if after:
-                options["search_after"] = after
-            (found,) = self.search_all([self.body(type, given, **options)], among=among)
+                body["search_after"] = after
+            (found,) = self.search_all([body], among=among)
             hits = found["hits"]["hits"]
             yield from (each["_source"] | {"_id": each["_id"]} for each in hits)
             if len(hits) < size:
@@ -602,7 +695,8 @@ class OwnedRows:
         key = owner_key(self.owner)
         answers: list[JSON] = []
         lines: list[JSON] = []
-        self.engine.unrefreshed.update(among, {""})
+        names = [*among]
+        self.engine.note_writes(names)
 
         def send() -> None:
             if lines:
@@ -626,7 +720,7 @@ class OwnedRows:
             if len(lines) >= 2 * _BULK:
                 send()
         send()
-        self.engine.unrefreshed.update(among, {""})
+        self.engine.note_writes(names)
         self.engine.states.clear()
         self.engine.recent.clear()
         return answers
@@ -644,9 +738,21 @@ class OwnedRows:
             self.engine.call(client.index, index=self.engine.address.name, id=id, body=body, params=parameters)
         except Conflict:
             return False
-        self.engine.unrefreshed.add("")
+        self.engine.note_writes(())
         self.engine.recent.clear()
         return True
+
+    def update_owner(self, source: str, values: JSON, retries: int) -> JSON:
+        """Change the owner's row, which is made where it is missing, by a script; return it as it is then."""
+        _, id, body = self.change(content=False)
+        body = {**(body or {}), "script": {"source": source, "params": values}}
+        parameters = {"routing": owner_key(self.owner), "retry_on_conflict": retries, "_source": "true"}
+        client = self.engine.client
+        found = self.engine.call(client.update, index=self.engine.address.name, id=id, body=body, params=parameters)
+        self.engine.note_writes(())
+        self.engine.states.clear()
+        row: JSON = found["get"]["_source"]
+        return row
 
     def _failed(self, item: JSON) -> None:
         reason = item["error"].get("reason", "")

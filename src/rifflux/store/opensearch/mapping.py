@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 #: Grows with every change of the mapping or of the rows' fields.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _KEYWORD = {"type": "keyword"}
 _LONG = {"type": "long"}
@@ -24,7 +24,9 @@ _SATURATION = (
 
 _PROPERTIES: Mapping[str, Any] = {
     **dict.fromkeys(("owner", "type", "row"), _KEYWORD),
-    # Documents, and the chunks of each.
+    # Documents, and the chunks of each, with the batches that wrote and replaced them.
+    "batch": _LONG,
+    "replaced": _LONG,
     **dict.fromkeys(("namespace", "key", "path", "folder", "kind", "language", "names", "file", "root"), _KEYWORD),
     **dict.fromkeys(("facet", "field", "number_of", "tag", "identifier", "link", "credit", "value"), _KEYWORD),
     "time": {"type": "double"},

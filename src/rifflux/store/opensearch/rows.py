@@ -7,7 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple, dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from math import inf
@@ -46,13 +46,29 @@ def term_digest(term: str) -> int:
 
 
 def document_id(owner: str, namespace: str, key: str) -> str:
-    """Return the id of a document's row."""
+    """Return what identifies a document, whatever batch its row is of."""
     return row_id(owner, "document", namespace, key)
 
 
-def chunk_id(owner: str, id: int) -> str:
-    """Return the id of a chunk's row."""
-    return row_id(owner, "chunk", str(id))
+def chunk_id(owner: str, id: int, batch: int) -> str:
+    """Return the id of the row of a chunk that a batch wrote."""
+    return row_id(owner, "chunk", str(id), str(batch))
+
+
+def row_digest(row: Mapping[str, Any]) -> int:
+    """Return 63 bits that identify the contents of a row."""
+    digest = blake2b(_as_json(row).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1
+
+
+@dataclass(frozen=True, slots=True)
+class ListedChunk:
+    """A chunk as its document's row lists it: its id, the hash of its text, the batch of its row, and that's digest."""
+
+    id: int
+    hash: int
+    batch: int
+    digest: int
 
 
 def time_of(document: Document) -> float | None:
@@ -63,7 +79,9 @@ def time_of(document: Document) -> float | None:
     return created
 
 
-def document_row(placed: Placed, number: int, former: Mapping[str, Any]) -> JSON:
+def document_row(
+    owner: str, placed: Placed, number: int, former: Mapping[str, Any], chunks: Sequence[ListedChunk]
+) -> JSON:
     """Return the row of a document, with the records and uses of its former one."""
     document = placed.change.document
     path = placed.change.path
@@ -84,6 +102,7 @@ def document_row(placed: Placed, number: int, former: Mapping[str, Any]) -> JSON
     }
     return {
         "type": "document",
+        "document": document_id(owner, placed.namespace, document.key),
         **filter_fields(placed.namespace, path, document, time),
         "place": [placed.namespace, document.key, path],
         "names": [path.casefold()[:8_000], document.title.casefold()],
@@ -105,7 +124,7 @@ def document_row(placed: Placed, number: int, former: Mapping[str, Any]) -> JSON
                 "parts": [asdict(each) for each in document.parts],
             }
         ),
-        "chunks": [[each.chunk.id, each.hash] for each in placed.change.chunks],
+        "chunks": [astuple(each) for each in chunks],
         "records": former.get("records", "{}"),
         "uses": former.get("uses"),
     }

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from rifflux.errors import Busy, InvalidArgument, ModelMismatch, OutOfScope
-from rifflux.store.opensearch.engine import PAGE, WORLD, Action, ClusterIndex, OwnedRows, row_id, vector_field
+from rifflux.store.opensearch.engine import CHUNKS, PAGE, WORLD, Action, ClusterIndex, OwnedRows, row_id, vector_field
 from rifflux.store.opensearch.filters import JSON, all_of, conditions, none_of, terms
 from rifflux.store.opensearch.lexical import MOST_HITS, word_conditions
-from rifflux.store.opensearch.rows import chunk_id
 from rifflux.store.semantic import Generation, Generations, ModelInfo, Pending, Semantic, State
 from rifflux.types import Ids, Query, Ranking, Scores, Vectors
 
@@ -26,6 +25,8 @@ _PUT = (
     "if (ctx._source.embedded == null) { ctx._source.embedded = [] }"
     "if (!ctx._source.embedded.contains(params.field)) { ctx._source.embedded.add(params.field) } }"
 )
+#: Chunks of all owners, without those that a batch replaced.
+_CHUNKS: tuple[JSON, ...] = ({"term": {"type": "chunk"}}, none_of([{"exists": {"field": "replaced"}}]))
 _DROP = "ctx._source.remove(params.field); ctx._source.embedded.removeIf(each -> each == params.field)"
 
 
@@ -165,18 +166,28 @@ class OpenSearchSemantic(Semantic):
             yield waiting
 
     def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
-        owner = self.rows.owner
         in_use = [each.fingerprint for each in self.rows.state.models_in(State.ACTIVE, State.BUILDING)]
         if not in_use or (model and model not in in_use):
             raise ModelMismatch("the index was switched to another model: embed this again")
         field = self._field(model) or vector_field(in_use[0])
+        rows = self._rows_of(ids)
         actions: list[Action] = []
         for id, hash, vector in zip(ids, hashes, vectors, strict=True):
+            if id not in rows:
+                continue
             values = np.asarray(vector, np.float32).astype(np.float64).tolist()
             script = {"source": _PUT, "params": {"hash": hash, "field": field, "vector": values}}
-            actions.append(("update", chunk_id(owner, id), {"script": script}))
+            actions.append(("update", rows[id], {"script": script}))
         answers = self.rows.write([*actions, self.rows.change()])
         return sum(each.get("result") == "updated" for each in answers[:-1])
+
+    def _rows_of(self, ids: Sequence[int]) -> dict[int, str]:
+        """Return the ids of the visible rows of chunks."""
+        found: dict[int, str] = {}
+        for start in range(0, len(ids), PAGE):
+            narrow = [terms("uid", [*map(int, ids[start : start + PAGE])])]
+            found |= {row["uid"]: row["_id"] for row in self.rows.scan("chunk", narrow, ("uid",), among=[CHUNKS])}
+        return found
 
     def model(self) -> ModelInfo | None:
         return self.rows.state.active
@@ -242,7 +253,7 @@ class OpenSearchGenerations(Generations):
         if not models:
             return []
         aggregations = {"of": {"terms": {"field": "embedded", "size": PAGE}}}
-        found = self.engine.count_everywhere([{"term": {"type": "chunk"}}], aggregations)
+        found = self.engine.count_everywhere([*_CHUNKS], aggregations)
         counts = {each["key"]: each["doc_count"] for each in found["aggregations"]["of"]["buckets"]}
         chunks = found["hits"]["total"]["value"]
         generations = []
@@ -268,7 +279,7 @@ class OpenSearchGenerations(Generations):
     def finish(self) -> bool:
         for model in self._in(State.BUILDING):
             missing = none_of([has_vector(vector_field(model.fingerprint))])
-            found = self.engine.count_everywhere([{"term": {"type": "chunk"}}, missing], {})
+            found = self.engine.count_everywhere([*_CHUNKS, missing], {})
             if found["hits"]["total"]["value"]:
                 return False
             retired = {each.fingerprint: (each, State.RETIRED) for each in self._in(State.ACTIVE)}

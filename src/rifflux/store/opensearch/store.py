@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from hashlib import sha256
 from time import perf_counter
 
@@ -16,7 +16,7 @@ from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.opensearch.address import ClusterAddress
 from rifflux.store.opensearch.catalog import OpenSearchCatalog
 from rifflux.store.opensearch.engine import NAMELESS, PAGE, ClusterIndex, OwnedRows, vector_field
-from rifflux.store.opensearch.filters import JSON, none_of, terms
+from rifflux.store.opensearch.filters import JSON, all_of, none_of, terms
 from rifflux.store.opensearch.lexical import MOST_HITS, SLACK, OpenSearchLexical, counting
 from rifflux.store.opensearch.mapping import SCHEMA_VERSION
 from rifflux.store.opensearch.records import OpenSearchRecords
@@ -66,12 +66,15 @@ class OpenSearchStore(Store):
     def _count(self) -> Mapping[str, int]:
         active = self.rows.state.active
         field = vector_field(active.fingerprint) if active else ""
+        visible = self.rows.visible
+        documents = all_of([{"term": {"type": "document"}}, visible])
+        chunks = all_of([{"term": {"type": "chunk"}}, visible])
         types: JSON = {
-            "documents": {"term": {"type": "document"}},
-            "chunks": {"term": {"type": "chunk"}},
+            "documents": documents,
+            "chunks": chunks,
             "files": {"term": {"type": "file"}},
-            "embedded_chunks": {"bool": {"filter": [{"term": {"type": "chunk"}}, {"term": {"embedded": field}}]}},
-            "works": {"bool": {"filter": [{"term": {"type": "document"}}, {"term": {"is_work": True}}]}},
+            "embedded_chunks": all_of([chunks, {"term": {"embedded": field}}]),
+            "works": all_of([documents, {"term": {"is_work": True}}]),
         }
         language = {"filter": types["documents"], "aggs": {"of": {"terms": {"field": "language", "size": PAGE}}}}
         length = {"filter": types["chunks"], "aggs": {"of": {"sum": {"field": "length"}}}}
@@ -198,9 +201,7 @@ class OpenSearchStore(Store):
     # Upkeep
 
     def transaction(self) -> AbstractContextManager[object]:
-        if self.rows.several:
-            raise OutOfScope("a view of several owners is only read")
-        return nullcontext()
+        return self.rows.together()
 
     def erase(self, owner: str, finish: Callable[[ErasedContent], bool], *, parts: bool = True) -> None:
         """Delete all rows of an owner; the owner's own row goes last, so that an interrupted call can be repeated."""
