@@ -73,10 +73,13 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> C
 
 
 def _begins(name: str, questions: Collection[str]) -> float:
-    """Return how much of a name the question has, both in their letters; 0 where it begins otherwise."""
+    """Return how much of a name the question has, both in their letters; 0 where it begins otherwise.
+
+    A single word begins a name by chance as often as it stands further on, which BM25 has counted already.
+    """
     if name in questions:
         return WHOLE
-    return BEGINNING * any(name.startswith(f"{each} ") for each in questions)
+    return BEGINNING * any(" " in each and name.startswith(f"{each} ") for each in questions)
 
 
 @dataclass(frozen=True, slots=True)
