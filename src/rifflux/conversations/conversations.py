@@ -215,7 +215,7 @@ class Conversations:
         Unlike an import, it overwrites the user's edits.
         """
         start = time.perf_counter()
-        report, changes = self._store_thread(thread, as_given)
+        report, changes = self._bring(thread, as_given)
         made = self._embed(changes, embed)
         seconds = round(time.perf_counter() - start, 3)
         return replace(report, embedded=made.chunks, degraded=made.degraded, seconds=seconds)
@@ -344,10 +344,10 @@ class Conversations:
             thread = item
             if project is not None:
                 thread = replace(thread, conversation=replace(thread.conversation, project=project))
-            report += self._store_thread(bounded(thread), as_imported, intake)[0]
+            report += self._bring(bounded(thread), as_imported, intake)[0]
         return report
 
-    def _store_thread(
+    def _bring(
         self, thread: Thread, merge: Merge, intake: Intake = UNBOUNDED
     ) -> tuple[ImportReport, Sequence[DocumentChange]]:
         """Store a thread; return the outcome and the messages to embed."""

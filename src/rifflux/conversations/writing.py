@@ -71,7 +71,7 @@ class MessageWriter:
 
     def remove(self, conversation_id: str, key: str) -> list[DocumentChange]:
         """Remove a message and rewrite its former neighbours."""
-        left = self._affected(conversation_id, [key])
+        left = self._felt(conversation_id, [key])
         self.store.catalog.write(Removal(conversation_id, [key]))
         return self._rewrite(conversation_id, [each for each in left if each != key])
 
@@ -93,15 +93,15 @@ class MessageWriter:
     ) -> list[DocumentChange]:
         """Store messages among others. A message whose date changed is removed and inserted again."""
         if moved:
-            left = self._affected(conversation_id, moved)
+            left = self._felt(conversation_id, moved)
         else:
             left = []
         self.store.catalog.write(Removal(conversation_id, moved))
         new = [row for key, row in fresh.items() if key not in known or key in moved]
         # Without chunks at first, since the store determines the positions.
         self._store(conversation_id, [DocumentChange(row, f"{conversation_id}/{row.key}", ()) for row in new])
-        affected = self._affected(conversation_id, list(fresh))
-        return self._rewrite(conversation_id, list(dict.fromkeys([*affected, *left])), fresh)
+        felt = self._felt(conversation_id, list(fresh))
+        return self._rewrite(conversation_id, list(dict.fromkeys([*felt, *left])), fresh)
 
     def _rewrite(
         self, conversation_id: str, keys: Sequence[str], fresh: Mapping[str, Document] | None = None
@@ -121,7 +121,7 @@ class MessageWriter:
 
     # Reading stored messages
 
-    def _affected(self, conversation_id: str, keys: Sequence[str]) -> list[str]:
+    def _felt(self, conversation_id: str, keys: Sequence[str]) -> list[str]:
         """Return the messages whose window contains one of these, including these."""
         window = self.turns.window
         stretches = self._around(conversation_id, keys, window.after, window.before)
@@ -132,7 +132,7 @@ class MessageWriter:
     ) -> Iterator[tuple[int, Sequence[Document]]]:
         """Yield the turns around each message, with its position among them."""
         if len(keys) > FEW:
-            whole = self._surrounding(conversation_id, keys, before, after)
+            whole = self._stretch(conversation_id, keys, before, after)
         else:
             whole = []
         places = {row.key: place for place, row in enumerate(whole)}
@@ -153,7 +153,7 @@ class MessageWriter:
         rows = self.store.catalog.in_order(conversation_id, key, before=before, after=after)
         return [row.key for row in rows].index(key), rows
 
-    def _surrounding(self, conversation_id: str, keys: Sequence[str], before: int, after: int) -> Sequence[Document]:
+    def _stretch(self, conversation_id: str, keys: Sequence[str], before: int, after: int) -> Sequence[Document]:
         """Return the turns that surround many messages: a contiguous stretch if possible, otherwise all turns."""
         near = before + after
         rows = self.store.catalog.in_order(conversation_id, keys[0], before=near, after=len(keys) + near)
@@ -235,18 +235,9 @@ class MessagePreparer:
         if not chunks:
             # A message without words, such as a picture, keeps its position and is found through its neighbours.
             chunks = [Chunk(chunk_id(identity, (), row.text, 0), 0, row.text, (0, len(row.text)))]
-        head = self.analyzer.joined(f"{row.title}\n{_label(row)}\n{_date(row)}")
-        most = self.window.words
-        lent: list[str] = []
-        for each in before:
-            lent += _terms(self.analyzer, each.text)[-most:]
         analyzed = []
-        for chunk in chunks:
-            if chunk is chunks[-1]:
-                for each in after:
-                    lent += _terms(self.analyzer, each.text)[:most]
-            neighbours = " ".join(lent)
-            body = " ".join(_terms(self.analyzer, chunk.text))
+        terms = message_terms(self.analyzer, row, before, after, chunks, self.window.words)
+        for chunk, (head, neighbours, body) in zip(chunks, terms, strict=True):
             embedded = self._embedded(row, chunk.text, before)
             words = hash_of("\n".join((head, neighbours, body)))
             analyzed.append(AnalyzedChunk(chunk, head, neighbours, body, hash_of(embedded), embedded, words))
@@ -270,6 +261,30 @@ class MessagePreparer:
             turns.append(turn)
             room -= size
         return "\n".join(reversed(turns))
+
+
+def message_terms(
+    analyzer: Analyzer,
+    row: Document,
+    before: Sequence[Document],
+    after: Sequence[Document],
+    chunks: Sequence[Chunk],
+    most: int,
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the terms of each chunk of a message: of its title, speaker and date, of its neighbours, and its own.
+
+    The turns before it lend at most so many of their last words to all chunks, those after it of their first to the
+    last one.
+    """
+    head = analyzer.joined(f"{row.title}\n{_label(row)}\n{_date(row)}")
+    lent: list[str] = []
+    for each in before:
+        lent += _terms(analyzer, each.text)[-most:]
+    for chunk in chunks:
+        if chunk is chunks[-1]:
+            for each in after:
+                lent += _terms(analyzer, each.text)[:most]
+        yield head, " ".join(lent), " ".join(_terms(analyzer, chunk.text))
 
 
 @lru_cache(maxsize=64)

@@ -409,40 +409,45 @@ class Preparer:
         chunks = self.chunker(document, blocks, self.count, identity=identity, most=most)
         if not chunks and document.title:
             chunks = [Chunk(chunk_id(identity, (), document.title, 0), 0, document.title, (0, 0))]
-        properties = searchable_properties(document.kind, document.metadata)
-        analyzer = self.analyzer.of(document.language)
-        # The key of a record is data, and identifiers name a document better than its key.
-        key = "" if document.identifiers or document.key != path else document.key
-        by_key = _by_key(analyzer, document.kind, key, document.title)
-        identifiers = [
-            each.value for each in document.identifiers if each.scheme in NAMING or each.value == document.key
-        ]
-        subjects = tuple(dict.fromkeys([*(tag.value for tag in document.tags), *identifiers]))
-        names = _Names(subjects, properties, by_key)
-        title = analyzer.joined(" \n".join([document.title, *properties.names]))
-        analyzed = []
-        for chunk in chunks:
-            text = "" if chunk.span == (0, 0) else chunk.text
-            headings = _heading_terms(analyzer, document.title, chunk.headings, names.at(chunk.position))
-            embedded = embedding_text(document.title, chunk.headings, text)
-            if chunk.position == 0:
-                # Between the other names of the document and its remarks.
-                parts = (", ".join(properties.names), embedded, ". ".join(properties.at(0)))
-                embedded_text = "\n".join(filter(None, parts))
-            else:
-                embedded_text = embedded
-            hash = hash_of(embedded_text)
-            # The searchable names may change while the embedded text stays the same.
-            more = [*properties.names, *names.at(chunk.position)]
-            if document.language:
-                more.append(f"\0{document.language}")
-            if more:
-                words = hash_of("\n".join([str(hash), *more]))
-            else:
-                words = None
-            own_text = embedded_text if embedded_text != embedded else None
-            analyzed.append(AnalyzedChunk(chunk, title, headings, analyzer.joined(text), hash, own_text, words))
-        return DocumentChange(document, path, tuple(analyzed))
+        return DocumentChange(document, path, analyzed(self.analyzer, document, path, chunks))
+
+
+def analyzed(analyzer: Analyzer, document: Document, path: str, chunks: Sequence[Chunk]) -> tuple[AnalyzedChunk, ...]:
+    """Return the chunks of a document with their terms and hashes."""
+    properties = searchable_properties(document.kind, document.metadata)
+    analyzer = analyzer.of(document.language)
+    # The key of a record is data, and identifiers name a document better than its key.
+    key = "" if document.identifiers or document.key != path else document.key
+    by_key = _by_key(analyzer, document.kind, key, document.title)
+    # In the order in which a store returns them, so that terms that are made again are the same.
+    in_order = sorted(document.identifiers, key=lambda each: (each.scheme, each.value))
+    identifiers = [each.value for each in in_order if each.scheme in NAMING or each.value == document.key]
+    subjects = tuple(dict.fromkeys([*(tag.value for tag in sorted(document.tags)), *identifiers]))
+    names = _Names(subjects, properties, by_key)
+    title = analyzer.joined(" \n".join([document.title, *properties.names]))
+    found = []
+    for chunk in chunks:
+        text = "" if chunk.span == (0, 0) else chunk.text
+        headings = _heading_terms(analyzer, document.title, chunk.headings, names.at(chunk.position))
+        embedded = embedding_text(document.title, chunk.headings, text)
+        if chunk.position == 0:
+            # Between the other names of the document and its remarks.
+            parts = (", ".join(properties.names), embedded, ". ".join(properties.at(0)))
+            embedded_text = "\n".join(filter(None, parts))
+        else:
+            embedded_text = embedded
+        hash = hash_of(embedded_text)
+        # The searchable names may change while the embedded text stays the same.
+        more = [*properties.names, *names.at(chunk.position)]
+        if document.language:
+            more.append(f"\0{document.language}")
+        if more:
+            words = hash_of("\n".join([str(hash), *more]))
+        else:
+            words = None
+        own_text = embedded_text if embedded_text != embedded else None
+        found.append(AnalyzedChunk(chunk, title, headings, analyzer.joined(text), hash, own_text, words))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -573,7 +573,7 @@ def leave_out(store: Store, root: str, patterns: Iterable[str]) -> None:
         _set_patterns(store, _REMOVED, root, [*removed(store).get(root, ()), *patterns])
 
 
-def stop_excluding(store: Store, target: Target) -> None:
+def take_again(store: Store, target: Target) -> None:
     """Stop excluding a file or folder that is named explicitly, including removed files in it."""
     if target.within == target.root:
         return

@@ -132,9 +132,9 @@ class WatchScope:
             return False
         if any(place in self.links for place in (real, *real.parents)):
             return True
-        return self._passes_rules(path) or (path != real and self._passes_rules(real))
+        return self._is_worth_a_look(path) or (path != real and self._is_worth_a_look(real))
 
-    def _passes_rules(self, path: Path) -> bool:
+    def _is_worth_a_look(self, path: Path) -> bool:
         """Return True if no name on a path below its root excludes it."""
         root = self.root_of(path)
         if root:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -29,6 +29,7 @@ __all__ = [
     "Placed",
     "Removal",
     "SourceData",
+    "StoredDocument",
     "Write",
     "chunk_at",
 ]
@@ -112,11 +113,28 @@ class SourceData:
 
 @dataclass(frozen=True, slots=True)
 class DocumentUses:
-    """One more use of each document, at a time in seconds since 1970. Searches do not see it."""
+    """So many more uses of each document, the last at a time in seconds since 1970. Searches do not see it."""
 
     namespace: str
     keys: Sequence[str]
     time: float
+    number: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document with all that is stored of it.
+
+    The terms of its chunks are left out, since they are made of the texts; `lengths` are their numbers by chunk.
+    `number` grows in the order of addition. `records` are the data of its sources, `uses` their number and the time of
+    the last.
+    """
+
+    number: int
+    placed: Placed
+    lengths: tuple[int, ...]
+    records: Mapping[str, str]
+    uses: tuple[int, float] | None
 
 
 #: The range of file times that can be stored, 1970 to 2261, in nanoseconds since 1970: 64 bits allow hardly more.
@@ -260,6 +278,13 @@ class Catalog(Protocol):
 
     def listed(self, after: tuple[str, str], limit: int) -> list[Listed]:
         """Return up to `limit` documents by namespace and key, following the place `after`."""
+
+    def stored(self, after: int = 0) -> Iterator[StoredDocument]:
+        """Yield the documents in the order of their addition, following the number `after`, with all that is stored.
+
+        They are read some at a time; the store may be written meanwhile, which the rest need not show. Raises
+        OutOfScope for several owners.
+        """
 
     def find_documents(self, key: str) -> list[tuple[str, str]]:
         """Return the (namespace, key) of every document with this key, path or absolute path."""

@@ -145,6 +145,12 @@ class Records(Protocol):
     def drop(self, where: Where) -> int:
         """Delete records; return their number."""
 
+    def kinds(self) -> Collection[str]:
+        """Return the kinds of the records, without those that only coordinate processes."""
+
+    def settings(self) -> Mapping[str, str]:
+        """Return the owner's settings by name; those of several owners together are none."""
+
     def lease(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
         """Hold a task exclusively, such as `embed`, until the block or the process ends.
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from rifflux.store import (
     ChunkFacts,
     Credited,
+    DocumentUses,
     Edge,
     FileRemoval,
     FileState,
@@ -53,6 +56,35 @@ class CatalogContract(NeedsStore):
         assert (last.namespace, last.path, last.chunks) == ("two", "a", 2)
         assert (last.document.title, last.document.kind, last.document.text) == ("two a", "note", "")
         assert store.catalog.listed(("two", "a"), 2) == []
+
+    def test_everything_stored_is_read_in_the_order_of_addition(self, store: Store) -> None:
+        store.catalog.write(FileUpdate("/root", FileState("f.md", 10, 1, "h"), None))
+        parts = (Part("abstract", (0, 3), ("One",), "a", 2), Part("section", (3, 9)))
+        tags = (Tag("arxiv", "math.AG"), Tag("msc", "14F05"))
+        rich = change(
+            "z", "some text", "more of it", title="T", kind="note", created_at="2024-01-01", license="CC0",
+            metadata={"n": 1, "tags": ["x"]}, links=(Link("b", "cites", 0.5),), tags=tags, parts=parts,
+            identifiers=(Identifier("doi", "10.1/x"),), language="german",
+        )  # fmt: skip
+        chunk = replace(rich.chunks[1].chunk, headings=("One", "a > b"), page=3)
+        second = replace(rich.chunks[1], chunk=chunk, hash=7, embedded="what is embedded", words=8)
+        rich = replace(rich, chunks=(rich.chunks[0], second))
+        store.catalog.write(Placed("two", rich, ("/root", "f.md")), Placed("one", change("empty")))
+        store.catalog.write(Placed("one", change("b", "other")))
+        store.catalog.write(SourceData("two", "z", {"crossref": "{}", "arxiv": "[]"}))
+        store.catalog.write(DocumentUses("two", ["z"], 5.5), DocumentUses("two", ["z"], 4.5, 2))
+        first, *others = store.catalog.stored()
+        assert [each.placed.change.document.key for each in others] == ["empty", "b"]
+        assert [each.placed.change for each in store.catalog.stored(others[0].number)] == [others[1].placed.change]
+        terms = [f"{each.title} {each.headings} {each.body}".split() for each in rich.chunks]
+        assert first.lengths == tuple(map(len, terms))
+        without_terms = tuple(replace(each, title="", headings="", body="") for each in rich.chunks)
+        assert first.placed == Placed("two", replace(rich, chunks=without_terms), ("/root", "f.md"))
+        assert (first.records, first.uses) == ({"crossref": "{}", "arxiv": "[]"}, (3, 5.5))
+        # Another version of a document stays where it was, one that was removed and is back comes last.
+        store.catalog.write(Placed("two", change("z", "new text")), Removal("one", ["empty"]))
+        store.catalog.write(Placed("one", change("empty")))
+        assert [each.placed.change.document.key for each in store.catalog.stored()] == ["z", "b", "empty"]
 
     def test_files_hold_documents_and_take_them_along(self, store: Store) -> None:
         store.catalog.write(FileUpdate("/root", FileState("f.jsonl", 10, 1, "h"), keep=None))

@@ -61,6 +61,7 @@ from rifflux.store import (
     SourceData,
     State,
     Store,
+    StoredDocument,
     Sum,
     Totals,
     Where,
@@ -412,10 +413,10 @@ class MemoryCatalog(Catalog):
                 return sum(owned.drop(place) for place, row in [*owned.documents.items()] if row.file in files)
             case SourceData(namespace, key, data) if (namespace, key) in owned.documents:
                 owned.records[namespace, key] = dict(sorted(data.items()))
-            case DocumentUses(namespace, keys, time):
+            case DocumentUses(namespace, keys, time, number):
                 for place in {(namespace, key) for key in keys} & owned.documents.keys():
                     uses, used_at = owned.uses.get(place, (0, time))
-                    owned.uses[place] = (uses + 1, max(used_at, time))
+                    owned.uses[place] = (uses + number, max(used_at, time))
         return 0
 
     def _put(self, owned: _Owned, each: Placed) -> None:
@@ -497,6 +498,20 @@ class MemoryCatalog(Catalog):
     def listed(self, after: Place, limit: int) -> list[Listed]:
         rows = [row for row in self.view.rows() if row.place > after][:limit]
         return [Listed(self.view.named(row), row.change.path, row.outline, len(row.change.chunks)) for row in rows]
+
+    def stored(self, after: int = 0) -> Iterator[StoredDocument]:
+        if self.view.several:
+            raise OutOfScope("what several owners have is read whole from the view of each")
+        rows = [row for row in self.view.rows() if row.number > after]
+        for row in sorted(rows, key=lambda row: row.number):
+            owned = self.view.world.owners[row.owner]
+            chunks = tuple(replace(each, title="", headings="", body="") for each in row.change.chunks)
+            lengths = tuple(
+                len(f"{each.title} {each.headings} {each.body}".split()) for each in row.change.chunks
+            )  # fmt: skip
+            placed = Placed(row.namespace, replace(row.change, chunks=chunks), row.file)
+            records = owned.records.get(row.place, {})
+            yield StoredDocument(row.number, placed, lengths, records, owned.uses.get(row.place))
 
     def find_documents(self, key: str) -> list[Place]:
         splits = {(key[:place], key[place + 1 :]) for place, char in enumerate(key) if char == "/"}
@@ -1020,6 +1035,14 @@ class MemoryRecords(Records):
             for each in found:
                 del self.view.world.owners[each.owner].own_records[each.kind, each.key]
         return len(found)
+
+    def kinds(self) -> set[str]:
+        return {kind for owned in self.view.owned for kind, _ in owned.own_records}
+
+    def settings(self) -> Mapping[str, str]:
+        if self.view.several:
+            return {}
+        return dict(self.view.mine(content=False).settings)
 
     @contextmanager
     def lease(self, task: str, waiting: Callable[[str], None] | None = None) -> Iterator[bool]:

@@ -18,6 +18,17 @@ class RecordsContract(NeedsStore):
         store.records.set("name", "newer")
         assert store.records.setting("name") == "newer"
 
+    def test_settings_and_kinds_are_listed(self, store: Store) -> None:
+        assert (store.records.settings(), {*store.records.kinds()}) == ({}, set())
+        with store.records.lease("task"):
+            store.records.set("name", "value", Put(Record("note", "a")))
+            store.records.set("other", "")
+            store.records.write(Put(Record("use", "b")))
+            assert store.records.settings() == {"name": "value", "other": ""}
+            assert {*store.records.kinds()} == {"note", "use"}
+        store.records.write(Delete("use", "b"))
+        assert {*store.records.kinds()} == {"note"}
+
     def test_a_task_is_had_until_the_block_ends(self, store: Store) -> None:
         for _ in range(2):
             with store.records.lease("task") as mine:

@@ -66,7 +66,7 @@ class JsonReader:
             try:
                 value, end = self._scan(self._text, self._at)
             except json.JSONDecodeError as error:
-                if not self._is_cut_off(error) or not self._more():
+                if not self._goes_on(error) or not self._more():
                     self._at = error.pos
                     raise self._fault("JSON", error.msg) from None
                 continue
@@ -98,7 +98,7 @@ class JsonReader:
             raise self._fault(f"'{expected}'")
         self._at += 1
 
-    def _is_cut_off(self, error: json.JSONDecodeError) -> bool:
+    def _goes_on(self, error: json.JSONDecodeError) -> bool:
         return error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _NEAR
 
     def _more(self) -> bool:

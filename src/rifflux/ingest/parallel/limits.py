@@ -85,7 +85,7 @@ def is_short(memory: int) -> bool:
     return 2 * 1024 * int(peak.split()[1]) > memory
 
 
-def is_near_limit(process: int, memory: int) -> bool:
+def has_swollen(process: int, memory: int) -> bool:
     """Return True if a process has used most of its memory, so that the next file would fail for lack of it."""
     try:
         with open(f"/proc/{process}/statm", "rb") as statm:  # noqa: PTH123 (after each few files)

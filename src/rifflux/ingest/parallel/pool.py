@@ -21,7 +21,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import IO
 
-from rifflux.ingest.parallel.limits import FRUGAL, LATE, MB, OUT_OF_MEMORY, is_near_limit, late, too_large
+from rifflux.ingest.parallel.limits import FRUGAL, LATE, MB, OUT_OF_MEMORY, has_swollen, late, too_large
 from rifflux.ingest.parallel.worker import receive, send
 from rifflux.ingest.prepare import Given, JobResult, Preparer, ReadJob, Task, do, finished, given_up
 from rifflux.types.limits import READER_LIMITS, ReaderLimits
@@ -180,7 +180,7 @@ class WorkerPool:
                     if final or ended[place] >= (KILLED_TRIES if status == KILLED else TRIES):
                         done.append(self._failed(bundle[place], status))
                     worker = self._instead_of(worker)
-            if is_near_limit(worker.process.pid, self._limits.memory_mb * MB):
+            if has_swollen(worker.process.pid, self._limits.memory_mb * MB):
                 worker = self._instead_of(worker)
         finally:
             self._idle.put(worker)

@@ -197,7 +197,7 @@ class Finder:
         except OSError:
             return False
         try:
-            return _Walk(self, root, Path(real), inside, {}).walks_to(parts)
+            return _Walk(self, root, Path(real), inside, {}).comes_by(parts)
         finally:
             inside.close()
 
@@ -220,7 +220,7 @@ class _Walk:
         for place, name in enumerate(parts, start=1):
             path = folder.path + name
             if printable(name) != name:
-                yield _invalid_name(path)
+                yield _unnamable(path)
                 return
             real = self._real(parts[:place], path)
             if isinstance(real, Skipped):
@@ -369,7 +369,7 @@ class _Walk:
                     yield Skipped(f"{printable(path)}/" if is_folder else printable(path), RULES[rule], rule)
                 return
             if printable(name) != name:
-                yield _invalid_name(path)
+                yield _unnamable(path)
             elif entry.is_symlink():
                 yield from self._link(folder, name, inner)
             elif is_folder:
@@ -388,7 +388,7 @@ class _Walk:
         if isinstance(real, Skipped):
             if real.kind != INDEX:
                 yield real
-        elif self.walks_to(real):
+        elif self.comes_by(real):
             return
         elif stat.S_ISDIR(self.inside.status(real).st_mode):
             inner.append(folder.child(name, real))
@@ -413,7 +413,7 @@ class _Walk:
             return Skipped(path, "it belongs to an index", INDEX)
         return real
 
-    def walks_to(self, parts: Sequence[str]) -> bool:
+    def comes_by(self, parts: Sequence[str]) -> bool:
         """Return True if a walk of the root reaches the real path at `parts` itself."""
         folder = self._ruled(self._start())
         for place, name in enumerate(parts, start=1):
@@ -544,7 +544,7 @@ def _named(root: Path, within: Path | None) -> tuple[Path, tuple[str, ...]]:
     return root, target.relative_to(root).parts
 
 
-def _invalid_name(path: str) -> Skipped:
+def _unnamable(path: str) -> Skipped:
     return Skipped(printable(path), "its name is not valid UTF-8: rename it", "name")
 
 

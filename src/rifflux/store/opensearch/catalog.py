@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from rifflux.errors import Busy, OutOfScope
 from rifflux.store.catalog import (
     Catalog,
     ChunkFacts,
@@ -25,6 +26,7 @@ from rifflux.store.catalog import (
     Placed,
     Removal,
     SourceData,
+    StoredDocument,
     Write,
 )
 from rifflux.store.opensearch.engine import ANYTHING, CHUNKS, PAGE, Action, OwnedRows, row_id
@@ -40,6 +42,7 @@ from rifflux.store.opensearch.filters import (
     terms,
 )
 from rifflux.store.opensearch.rows import (
+    CHUNK_STORED,
     HIT,
     OUTLINE,
     ListedChunk,
@@ -52,12 +55,17 @@ from rifflux.store.opensearch.rows import (
     hit_of,
     row_digest,
     sort_time,
+    stored_document,
 )
 from rifflux.text.people import credits_of
 from rifflux.types import Document, Filter, Hit, Ids, Ranking, Tag, Vectors, Why, of_owner, parted
 
 Place = tuple[str, str]
 
+#: The number of documents that are read whole at a time.
+STORED_AT_ONCE = 64
+#: Tries to read them with their chunks, while others replace these.
+_TRIES = 5
 #: The fields of a row that lead from document to document.
 _LINKED = ("place", "owner", "rest", "outline", "first")
 _WORKS = {"term": {"is_work": True}}
@@ -96,8 +104,8 @@ class OpenSearchCatalog(Catalog):
                 return self._remove_files(root, paths)
             case SourceData(namespace, key, data):
                 self._put_source_data(namespace, key, data)
-            case DocumentUses(namespace, keys, time):
-                self._note_uses(namespace, keys, time)
+            case DocumentUses():
+                self._note_uses(change)
         return 0
 
     def _put_all(self, placed: Mapping[Place, Placed]) -> None:
@@ -224,14 +232,14 @@ class OpenSearchCatalog(Catalog):
             actions: list[Action] = [("update", row["_id"], {"doc": fields}) for row in self._of_documents([id], ())]
             batch.write(actions, among=[id])
 
-    def _note_uses(self, namespace: str, keys: Sequence[str], time: float) -> None:
+    def _note_uses(self, change: DocumentUses) -> None:
         source = (
             "if (ctx._source.uses == null) { ctx._source.uses = [0, params.time] }"
-            "ctx._source.uses = [ctx._source.uses[0] + 1, Math.max((double) ctx._source.uses[1], params.time)]"
+            "ctx._source.uses[0] += params.number;"
+            "ctx._source.uses[1] = Math.max((double) ctx._source.uses[1], params.time)"
         )
-        script = {"source": source, "params": {"time": float(time)}}
-        owner = self.rows.owner
-        ids = [document_id(owner, namespace, key) for key in keys]
+        script = {"source": source, "params": {"time": float(change.time), "number": change.number}}
+        ids = [document_id(self.rows.owner, change.namespace, key) for key in change.keys]
         rows = self._of_documents(ids, ())
         self.rows.write([("update", row["_id"], {"script": script}) for row in rows], among=ids)
 
@@ -442,6 +450,35 @@ class OpenSearchCatalog(Catalog):
         rows = [each["_source"] for each in self.rows.search("document", **options)["hits"]["hits"]]
         return [Listed(self._named(row), row["place"][2], document_of(row), len(row["chunks"])) for row in rows]
 
+    def stored(self, after: int = 0) -> Iterator[StoredDocument]:
+        if self.rows.several:
+            raise OutOfScope("what several owners have is read whole from the view of each")
+        number = after + 1
+        yielded: set[str] = set()
+        # Each page is of the latest state: rows that were replaced meanwhile are not kept for long.
+        while page := self._stored_from(number, yielded):
+            for row, chunks in page:
+                yield stored_document(row, chunks)
+                if row["added"] > number:
+                    number = row["added"]
+                    yielded = set()
+                yielded.add(row["document"])
+
+    def _stored_from(self, number: int, yielded: Set[str]) -> list[tuple[JSON, list[JSON]]]:
+        """Return some documents from a number on with the rows of their chunks, without those that were yielded."""
+        for _ in range(_TRIES):
+            narrow = {"range": {"added": {"gte": number}}}
+            found = self.rows.scan("document", [narrow], order=["added"], most=STORED_AT_ONCE + len(yielded))
+            rows = [row for row in found if row["document"] not in yielded]
+            ids = {
+                row["_id"]: [chunk_id(row["owner"], each.id, each.batch) for each in map(_listed, row["chunks"])]
+                for row in rows
+            }
+            known = self.rows.get([id for some in ids.values() for id in some], CHUNK_STORED)
+            if all(id in known for some in ids.values() for id in some):
+                return [(row, [known[id] for id in ids[row["_id"]]]) for row in rows]
+        raise Busy(f"{self.rows.engine.address} is written all the time: try again")
+
     def find_documents(self, key: str) -> list[Place]:
         wanted = [terms("key", [keyword(key)]), terms("path", [keyword(key)])]
         for place, char in enumerate(key):
@@ -583,6 +620,10 @@ class OpenSearchCatalog(Catalog):
     def languages(self) -> tuple[str, ...]:
         known = self.rows.cached("languages", lambda: self.rows.values("document", "language"))
         return tuple(sorted(known or {""}))
+
+
+def _listed(chunk: Sequence[int]) -> ListedChunk:
+    return ListedChunk(*chunk)
 
 
 def _names(row: Mapping[str, Any]) -> list[str]:

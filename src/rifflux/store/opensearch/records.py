@@ -13,11 +13,14 @@ from math import inf
 from typing import Any
 
 from rifflux.errors import OutOfScope
-from rifflux.store.opensearch.engine import WORLD, Action, OwnedRows, row_id
-from rifflux.store.opensearch.filters import JSON, terms
+from rifflux.store.opensearch.engine import PAGE, WORLD, Action, OwnedRows, row_id
+from rifflux.store.opensearch.filters import JSON, all_of, terms
 from rifflux.store.opensearch.leases import Lease
 from rifflux.store.records import ABSENT, Delete, Put, Record, Records, Sum, Where, summed
 
+#: The types of rows that are no records, and those of records that only coordinate processes.
+NOT_RECORDS = frozenset({"document", "chunk", "file", "owner"})
+_COORDINATING = frozenset({"models", "lease"})
 _BY_NUMBER = ["added"]
 _NEWEST = [{"added": "desc"}]
 
@@ -26,7 +29,7 @@ _NEWEST = [{"added": "desc"}]
 class OpenSearchRecords(Records):
     """The records and settings of an owner; those of the view that was opened belong to no owner."""
 
-    settings: OwnedRows
+    own: OwnedRows
 
     @property
     def read_only(self) -> bool:
@@ -35,8 +38,8 @@ class OpenSearchRecords(Records):
     @property
     def rows(self) -> OwnedRows:
         """Return the rows of the records."""
-        owners = tuple(owner or WORLD for owner in self.settings.owners)
-        return OwnedRows(self.settings.engine, owners)
+        owners = tuple(owner or WORLD for owner in self.own.owners)
+        return OwnedRows(self.own.engine, owners)
 
     def get(self, kind: str, key: str, *, recent: bool = False) -> Record | None:
         rows = self.rows
@@ -63,8 +66,8 @@ class OpenSearchRecords(Records):
 
     def _owner_exists(self) -> list[Action]:
         """Return the action that makes the row of a named owner, by which the owner's end finds all rows."""
-        if self.settings.owner:
-            return [self.settings.change(content=False)]
+        if self.own.owner:
+            return [self.own.change(content=False)]
         return []
 
     def _action(self, change: Put | Delete) -> Action:
@@ -93,8 +96,8 @@ class OpenSearchRecords(Records):
         id = row_id(self.rows.owner, put.record.kind, put.record.key)
         if not self.rows.put_if(id, self._row(put.record), version):
             return False
-        if self.settings.owner:
-            self.settings.write(self._owner_exists())
+        if self.own.owner:
+            self.own.write(self._owner_exists())
         return True
 
     def scan(self, where: Where, *, after: int = 0, most: int | None = None, newest: bool = False) -> Iterator[Record]:
@@ -112,7 +115,7 @@ class OpenSearchRecords(Records):
     def _of(self, where: Where) -> OwnedRows:
         if not where.everybody:
             return self.rows
-        if self.settings.owners != ("",):
+        if self.own.owners != ("",):
             raise OutOfScope("this concerns the whole index: ask who looks after it")
         engine = self.rows.engine
         return OwnedRows(engine, (WORLD, *engine.owners_like("")))
@@ -143,6 +146,22 @@ class OpenSearchRecords(Records):
         engine.recent.clear()
         return number
 
+    def kinds(self) -> set[str]:
+        rows = self.rows
+        body = {
+            "size": 0,
+            "track_total_hits": False,
+            "query": all_of([terms("owner", rows.owners)]),
+            "aggs": {"types": {"terms": {"field": "type", "size": PAGE}}},
+        }
+        (found,) = rows.search_all([body])
+        return {each["key"] for each in found["aggregations"]["types"]["buckets"]} - NOT_RECORDS - _COORDINATING
+
+    def settings(self) -> Mapping[str, str]:
+        if self.own.several:
+            return {}
+        return dict(self.own.state.settings[self.own.owner])
+
     def lease(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
         return self._lease(task).hold(patience=inf if waiting else 0.0, waiting=waiting)
 
@@ -156,15 +175,15 @@ class OpenSearchRecords(Records):
     # Settings
 
     def setting(self, name: str) -> str | None:
-        settings = self.settings.state.settings
-        return next((settings[each][name] for each in self.settings.owners if name in settings[each]), None)
+        settings = self.own.state.settings
+        return next((settings[each][name] for each in self.own.owners if name in settings[each]), None)
 
     def policy(self, name: str) -> str | None:
-        return self.settings.state.settings[""].get(name)
+        return self.own.state.settings[""].get(name)
 
     def set(self, name: str, value: str, *changes: Put | Delete, content: bool = True) -> None:
         statement = "ctx._source.settings[params.name] = params.value"
-        self.settings.write([self.settings.change(statement, {"name": name, "value": value}, content=content)])
+        self.own.write([self.own.change(statement, {"name": name, "value": value}, content=content)])
         self.write(*changes)
 
 

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.catalog import AnalyzedChunk, ChunkFacts, Placed
+from rifflux.store.catalog import AnalyzedChunk, ChunkFacts, DocumentChange, Placed, StoredDocument
 from rifflux.store.opensearch.engine import row_id
 from rifflux.store.opensearch.filters import JSON, filter_fields, keyword, value_keywords
 from rifflux.text.dates import timestamp
 from rifflux.text.people import credits_of
 from rifflux.text.properties import searchable_properties
-from rifflux.types import LICENSED, LINED, Document, Hit, Identifier, Link, Part, Tag, Why
+from rifflux.types import LICENSED, LINED, Chunk, Document, Hit, Identifier, Link, Part, Tag, Why
 
 #: The counts of a term in a chunk: its digest, then title, headings and body.
 PACKED = np.dtype([("term", "<u8"), ("counts", "<u2", 3)])
@@ -32,6 +32,8 @@ FACTS = ("uid", "facts")
 HIT = ("uid", "owner", "facts", "passage")
 #: The fields of a document's row that its lists have: without text, links, tags and parts.
 OUTLINE = ("outline", "path", "namespace", "chunks", "owner", "place")
+#: Those that a chunk is put by again, without its terms.
+CHUNK_STORED = ("uid", "document", "position", "hash", "length", "facts", "passage", "waiting", "words")
 #: Stands for the time of an undated document, after all others.
 UNDATED = 1e18
 
@@ -107,6 +109,7 @@ def document_row(
         "place": [placed.namespace, document.key, path],
         "names": [path.casefold()[:8_000], document.title.casefold()],
         "file": keyword(*placed.file) if placed.file else None,
+        "origin": placed.file,
         "is_work": is_work,
         "order": UNDATED if time is None else time,
         "added": number,
@@ -203,6 +206,7 @@ def chunk_row(owner: str, placed: Placed, each: AnalyzedChunk) -> JSON:
         "facts": _as_json(facts),
         "passage": _as_json(passage),
         "waiting": each.embedded,
+        "words": each.words,
     }
 
 
@@ -215,6 +219,26 @@ def lines_at(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the first and the last line of a part of a text, from 1."""
     first, last = np.searchsorted(_line_ends(text), (start, end)).tolist()
     return first + 1, last + 1
+
+
+def stored_document(row: Mapping[str, Any], chunks: Sequence[Mapping[str, Any]]) -> StoredDocument:
+    """Return a document with all that is stored of it, from its row and those of its chunks."""
+    namespace, _, path = row["place"]
+    in_order = sorted(chunks, key=lambda each: (each["position"], each["uid"]))
+    change = DocumentChange(document_of(row), path, tuple(_chunk_of(each) for each in in_order))
+    placed = Placed(namespace, change, tuple(row["origin"]) if row["origin"] else None)
+    lengths = tuple(each["length"] for each in in_order)
+    uses = (int(row["uses"][0]), row["uses"][1]) if row["uses"] else None
+    return StoredDocument(row["added"], placed, lengths, json.loads(row["records"]), uses)
+
+
+def _chunk_of(row: Mapping[str, Any]) -> AnalyzedChunk:
+    """Return a chunk without its terms."""
+    passage = json.loads(row["passage"])
+    headings = tuple(json.loads(row["facts"])["headings"])
+    start, end = passage["span"]
+    chunk = Chunk(row["uid"], row["position"], passage["text"], (start, end), headings, passage["page"])
+    return AnalyzedChunk(chunk, "", "", "", row["hash"], row["waiting"], row["words"])
 
 
 def packed(fields: Sequence[Sequence[str]]) -> str:

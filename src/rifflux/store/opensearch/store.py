@@ -19,15 +19,12 @@ from rifflux.store.opensearch.engine import NAMELESS, PAGE, ClusterIndex, OwnedR
 from rifflux.store.opensearch.filters import JSON, all_of, none_of, terms
 from rifflux.store.opensearch.lexical import MOST_HITS, SLACK, OpenSearchLexical, counting
 from rifflux.store.opensearch.mapping import SCHEMA_VERSION
-from rifflux.store.opensearch.records import OpenSearchRecords
+from rifflux.store.opensearch.records import NOT_RECORDS, OpenSearchRecords
 from rifflux.store.opensearch.rows import FACTS
 from rifflux.store.opensearch.semantic import OpenSearchSemantic, cosines_of
 from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse, Reads, Totals
 from rifflux.store.store import BESIDE, PART, ErasedContent, Store
 from rifflux.types import Ranking
-
-#: The types of rows that are no records.
-_CONTENT = frozenset({"document", "chunk", "file", "owner"})
 
 
 class OpenSearchStore(Store):
@@ -220,7 +217,7 @@ class OpenSearchStore(Store):
             files += rows.count("file")
             found = self.engine.count_everywhere([terms("owner", [name])], {"types": {"terms": {"field": "type"}}})
             types = {each["key"]: each["doc_count"] for each in found["aggregations"]["types"]["buckets"]}
-            records += sum(count for type, count in types.items() if type not in _CONTENT)
+            records += sum(count for type, count in types.items() if type not in NOT_RECORDS)
             settings += len(rows.state.settings[name])
             self.engine.change_everywhere([terms("owner", [name]), none_of([terms("type", ["owner"])])], None)
         finish(ErasedContent(kinds, files, records, settings))

@@ -4,36 +4,40 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat, starmap
 from typing import Any, TypeVar
 
 import numpy as np
 
-from rifflux.errors import Cure, DamagedIndex
+from rifflux.errors import Cure, DamagedIndex, OutOfScope
 from rifflux.store.catalog import (
+    AnalyzedChunk,
     Catalog,
     ChunkFacts,
     CodePiece,
     Credited,
+    DocumentChange,
     DocumentUses,
     Edge,
     FileState,
     Listed,
     Placed,
     SourceData,
+    StoredDocument,
     Write,
 )
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import carry_out, put_documents
 from rifflux.store.sqlite.connection.connect import text_hash
-from rifflux.store.sqlite.connection.engine import GenerationCache
+from rifflux.store.sqlite.connection.engine import GenerationCache, unmoved
 from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.filters import where
 from rifflux.text.properties import searchable_properties
 from rifflux.types import (
     LICENSED,
+    Chunk,
     Document,
     Filter,
     Hit,
@@ -53,6 +57,8 @@ _decoded = json.JSONDecoder().raw_decode
 #: What decoding a row ends in that holds something else than its table does.
 MISREAD = (TypeError, ValueError, AttributeError)
 _NO_TEXT = "a column that holds text does not"
+#: The number of documents that are read whole at a time.
+STORED_AT_ONCE = 64
 #: The maximum number of chunks of a view whose facts are cached.
 MOST_FACTS = 1 << 12
 
@@ -146,8 +152,12 @@ class SqliteCatalog(Catalog):
         return self.documents_at([(namespace, key)]).get((namespace, key))
 
     def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
+        return self._documents(self._at(sql.DOCUMENTS_AT, places), places)
+
+    def _documents(self, rows: Iterable[Any], places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Document]:
+        """Return the documents in rows of `DOCUMENTS_AT` by place. Raises `DamagedIndex`."""
         found: dict[tuple[str, str], Document] = {}
-        for place, key, text, hash, *row in self._at(sql.DOCUMENTS_AT, places):
+        for place, key, text, hash, *row in rows:
             if text_hash(text) != hash:
                 where = self.view.engine.location
                 raise DamagedIndex(f"{where} is damaged (the text of {key} is not what was stored)", cure=Cure.SALVAGE)
@@ -197,6 +207,37 @@ class SqliteCatalog(Catalog):
         rows = self.view.rows(sql.LISTED, {"namespace": after[0], "key": after[1], "limit": limit})
         names = self.view.names
         return [_listed(self._named(names, namespace, owner), *row) for owner, namespace, *row in rows]
+
+    def stored(self, after: int = 0) -> Iterator[StoredDocument]:
+        if self.view.several:
+            raise OutOfScope("what several owners have is read whole from the view of each")
+        numbers = sorted(number for (number,) in self.view.rows(sql.NUMBERS, {"after": after}))
+        for start in range(0, len(numbers), STORED_AT_ONCE):
+            yield from self._stored(numbers[start : start + STORED_AT_ONCE])
+
+    def _stored(self, numbers: Sequence[int]) -> Iterator[StoredDocument]:
+        """Yield some documents in one state of the database."""
+        with self.view.reading() as (connection, owners), unmoved(connection):
+            bound = {"numbers": json.dumps(numbers), "owner": owners[0]}
+            rows: list[Any] = connection.execute(sql.STORED, bound).fetchall()
+            places = [(namespace, key) for _, namespace, key, *_ in rows]
+            named = {"places": json.dumps(places), "owner": owners[0]}
+            documents = self._documents(connection.execute(sql.DOCUMENTS_AT, named).fetchall(), places)
+            parts: dict[int, list[Any]] = {}
+            listed: list[Any] = connection.execute(sql.CHUNKS_STORED, bound).fetchall()
+            for document, *part in listed:
+                parts.setdefault(document, []).append(part)
+        for number, namespace, key, path, root, file, uses, used_at, records in rows:
+            chunks = parts.get(number, [])
+            try:
+                change = DocumentChange(documents[namespace, key], path, tuple(_stored_chunk(*each) for each in chunks))
+                data = dict(json.loads(records))
+            except MISREAD as error:
+                raise self._damage(error) from error
+            placed = Placed(namespace, change, None if root is None else (root, file))
+            lengths = tuple(each[-1] for each in chunks)
+            used = None if uses is None else (uses, used_at)
+            yield StoredDocument(number, placed, lengths, data, used)
 
     def documents(self, namespace: str, filter: Filter) -> list[Document]:
         condition, bound = where(filter)
@@ -385,6 +426,13 @@ def _document(key: str, *row: Any) -> Document:
     if language:
         return replace(document, language=language)
     return document
+
+
+def _stored_chunk(id: int, position: int, text: str, start: int, end: int, headings: str, *row: Any) -> AnalyzedChunk:
+    """Return a chunk without its terms from a row of `CHUNKS_STORED`."""
+    page, hash, embedded, words, _ = row
+    chunk = Chunk(id, position, text, (start, end), tuple(json.loads(headings)), page)
+    return AnalyzedChunk(chunk, "", "", "", hash, embedded, None if words == hash else words)
 
 
 def _part(kind: str, start: int, end: int, headings: str, label: str, page: int | None) -> Part:

@@ -67,8 +67,9 @@ def carry_out(connection: apsw.Connection, owner: int, change: Write) -> int:
         case SourceData(namespace, key, data):
             connection.execute(graph.DROP_RECORDS, (owner, namespace, key))
             connection.executemany(graph.PUT_RECORD, [(*each, owner, namespace, key) for each in data.items()])
-        case DocumentUses(namespace, keys, time):
-            uses = [{"owner": owner, "namespace": namespace, "key": key, "time": time} for key in keys]
+        case DocumentUses(namespace, keys, time, number):
+            more = {"owner": owner, "namespace": namespace, "time": time, "number": number}
+            uses = [{**more, "key": key} for key in keys]
             connection.executemany(sql.NOTE_USE, uses)
     return 0
 

@@ -129,6 +129,24 @@ select owner, namespace, path, key, title, kind, created_at, updated_at, metadat
 from document where owner = :owner and (namespace, key) > (:namespace, :key)
 order by namespace, key, owner limit :limit"""
 
+# SQLite finds them by the index that begins with the owner; their order is made where they are read.
+NUMBERS = "select id from document where owner = :owner and +id > :after"
+
+STORED = """
+select document.id, document.namespace, document.key, document.path, file.root, file.path, document_use.uses,
+    document_use.used_at,
+    (select json_group_array(json_array(name, data) order by name) from record where record.document = document.id)
+from json_each(:numbers) as wanted cross join document on document.id = wanted.value and document.owner = :owner
+    left join file on file.id = document.file
+    left join document_use on document_use.document = document.id
+order by document.id"""
+
+CHUNKS_STORED = """
+select document, uid, position, text, span_start, span_end, headings, page, hash, embedded, coalesce(words, hash),
+    length
+from json_each(:numbers) as wanted cross join chunk on chunk.document = wanted.value and chunk.owner = :owner
+order by document, position, uid"""
+
 _WHOLE = """
 select key, document_text.text, title, kind, created_at, updated_at, metadata, licence
 from document join document_text on document_text.document = document.id
@@ -137,9 +155,9 @@ where owner = :owner and namespace = :namespace"""
 DOCUMENTS = f"{_WHOLE} and {{condition}} order by key"
 
 NOTE_USE = """
-insert into document_use select id, 1, :time from document
+insert into document_use select id, :number, :time from document
 where owner = :owner and namespace = :namespace and key = :key
-on conflict (document) do update set uses = uses + 1, used_at = max(used_at, excluded.used_at)"""
+on conflict (document) do update set uses = uses + excluded.uses, used_at = max(used_at, excluded.used_at)"""
 
 USES = """
 select document.key, document_use.uses, document_use.used_at

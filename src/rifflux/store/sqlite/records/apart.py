@@ -8,7 +8,7 @@ ever spans both files, and each may be replaced by itself.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +74,12 @@ class ApartRecords(SqliteRecords):
                 return 0
             return self.index.drop(where)
         return SqliteRecords.drop(self, where)
+
+    def kinds(self) -> set[str]:
+        return (self.index.kinds() & OF_CONTENTS) | (SqliteRecords.kinds(self) - OF_CONTENTS)
+
+    def settings(self) -> Mapping[str, str]:
+        return self.index.settings()
 
     @contextmanager
     def lease(self, task: str, waiting: Callable[[str], None] | None = None) -> Iterator[bool]:

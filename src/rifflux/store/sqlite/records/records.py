@@ -28,6 +28,12 @@ SETTING = "select value from setting where name = :name"
 
 PUT_SETTING = "insert or replace into setting (name, value) values (:name, :value)"
 
+SETTINGS = "select name, value from setting where name not in ('generation', 'last_dropped_chunk')"
+
+OWN_SETTINGS = "select name, value from owner_setting where owner = (select id from owner where name = :owner)"
+
+_KINDS = "select distinct kind from service_record where owner = :owner"
+
 # Numbers are never used again, so a record that was deleted and is back has another version.
 _COLUMNS = "id, key, user, time, amount, id || '.' || version, value"
 
@@ -167,6 +173,13 @@ class SqliteRecords(Records):
                 bound[name] = time
         conditions = "".join(f" and {_CONDITIONS[name]}" for name in names)
         return statement.replace("{conditions}", conditions), bound
+
+    def kinds(self) -> set[str]:
+        return {kind for (kind,) in self.view.rows(_KINDS)}
+
+    def settings(self) -> Mapping[str, str]:
+        own = {"owner": self.view.owner} if self.view.owner else {}
+        return dict(self.view.known(OWN_SETTINGS if own else SETTINGS, **own))
 
     @contextmanager
     def lease(self, task: str, waiting: Callable[[str], None] | None = None) -> Iterator[bool]:
