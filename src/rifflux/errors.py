@@ -79,6 +79,7 @@ class Cure(StrEnum):
     UPGRADE = "upgrade"
     SWITCH_MODEL = "switch-model"  #: make vectors of another {model}
     END_SWITCH = "end-switch"  #: finish or abort the switch to {model}
+    COPY = "copy"  #: run the copy of the index {source} to {target}, again or to another place
     COPY_SHARDS = "copy-shards"  #: copy the index {address} on a cluster to other shards, or finish that
     FETCH_MODEL = "fetch-model"
     SETTING = "setting"  #: give {settings} a value
@@ -125,6 +126,7 @@ IN_PYTHON: Mapping[Cure, str] = {
     Cure.INSTALL: "pip install '{package}'",
     Cure.UPGRADE: "pip install -U rifflux",
     Cure.SWITCH_MODEL: "open the index with model= set to the former model, or call index.admin.switch({model!r})",
+    Cure.COPY: "call rifflux.open({source!r}).admin.copy({target!r})",
     Cure.COPY_SHARDS: "call rifflux.index.cluster.cluster_of({address!r}).reindex()",
     Cure.END_SWITCH: "finish it with index.admin.switch({model!r}), or call index.admin.abort_switch()",
     Cure.FETCH_MODEL: "run 'rifflux models fetch {model}'",

@@ -10,7 +10,7 @@ import pytest
 
 from rifflux import Index, InvalidArgument
 from rifflux.index import open_index
-from rifflux.index.federated import Everything, quality_of, with_prefixes
+from rifflux.index.federated import Everything, quality_of, widened
 from rifflux.types import Document, Filter, Scope
 
 KINDS = {"knowledge": "knowledge", "files": "markdown", "notes": "note", "tasks": "task", "conversations": "message"}
@@ -103,7 +103,7 @@ def test_where_little_is_found_the_question_is_widened(index: Index) -> None:
     ],
 )
 def test_widening(query: str, wider: str) -> None:
-    assert with_prefixes(query) == wider
+    assert widened(query) == wider
 
 
 def test_a_filter_narrows_every_source(index: Index) -> None:

@@ -21,6 +21,7 @@ from rifflux.types import Notice, Progress
 
 if TYPE_CHECKING:
     from rifflux.conversations import VectorsMade
+    from rifflux.index.copying import CopyReport
     from rifflux.index.extract import Extracted, Issued
     from rifflux.models import Embedder
     from rifflux.service.nouns import Erased, LogEntry
@@ -58,6 +59,21 @@ class Admin:
         from rifflux.index.extract import extract
 
         return extract(self._view, path, collections, tokens=tokens, former=former, progress=progress)
+
+    def copy(self, target: str | Path, *, progress: Progress | None = None) -> CopyReport:
+        """Copy the whole index to another place, a file or a cluster's address; see `rifflux.index.copying`.
+
+        Others may use it meanwhile. If this is ended, the next call goes on; until the copy is complete, it cannot be
+        opened. Raises `OutOfScope` in a scope, and `InvalidArgument` for a place that holds anything else.
+        """
+        from rifflux.index.copying import copy_store
+
+        view = self._view
+        if view.scope:
+            raise OutOfScope("the whole index is no single user's to copy: ask an administrator")
+        if view.store.local and view.store.local.state:
+            raise InvalidArgument("users' data is in a state file: open the index without it to copy it")
+        return copy_store(view.session.store, view.session.path, target, progress=progress)
 
     def delete_user(self, user: str) -> Erased:
         """Delete everything stored of a user and return the counts; see `Accounts.delete`. Raises `NotFound`."""

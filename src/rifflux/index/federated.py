@@ -59,7 +59,7 @@ class Everything:
         for source in others:
             found[source.name] = federation.search(source, request.top_k, request.mode, request.fusion)
         results = _fused(request, federation.sources, found)
-        wider = with_prefixes(query)
+        wider = widened(query)
         if len(results) >= FEW or quality_of(results, _rated(found)[1]) >= MEDIUM or wider == query:
             return results
         federation = replace(federation, text=wider)
@@ -146,7 +146,7 @@ def quality_of(hits: Sequence[Hit], cosines: Mapping[str, float]) -> float:
     return max(relevances or [cosines[hit.id] for hit in hits if hit.id in cosines], default=0.0)
 
 
-def with_prefixes(query: str) -> str:
+def widened(query: str) -> str:
     """Return the question without quotes and required parts, its longer words also as prefixes."""
     words = re.sub(r'(?<!\S)\+|"', " ", query).split()
     plain = [word for word in words if not word.startswith("-")]

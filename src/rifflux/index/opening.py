@@ -12,6 +12,7 @@ from rifflux.index.index import Index
 from rifflux.requests import MOST_RESULTS
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.query.expand import known_synonyms
+from rifflux.service.copies import check_is_complete
 from rifflux.session.arguments import checked_number, checked_place, checked_whole
 from rifflux.session.profile import Profile
 from rifflux.session.profile import profile as find_profile
@@ -120,6 +121,7 @@ def open_index(
         state_path = ""
     store = open_store(place, create=create, neighbours=neighbors, state=state_path)
     try:
+        check_is_complete(store, place)
         chosen = replace(_settled(store, chosen, language, explicit=isinstance(profile, Profile)), **ranked)
         load = CurrentEmbedder(store, chosen_model, threads, base_url, api_key, query_prefix, document_prefix)
         session = Session(

@@ -7,14 +7,15 @@ secrets and queries are ever stored.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
 from rifflux.errors import OutOfScope
-from rifflux.service.collections import Sharing
+from rifflux.service.collections import COLLECTION, GRANT, GROUP, MEMBER, Sharing
+from rifflux.service.copies import check_is_complete
 from rifflux.service.log import LOG, entry_of, put_entries, rename_user, trim
 from rifflux.service.nouns import (
     Erased,
@@ -57,6 +58,16 @@ _EVENT = "event"
 _JOB = "job"
 _QUESTION = "question"
 _SPENDING = "spending"
+#: What each kind of records is called where parts of an index are listed.
+PARTS: Mapping[str, str] = {
+    TOKEN: "tokens",
+    **dict.fromkeys((COLLECTION, GRANT, GROUP, MEMBER), "collections"),
+    _EVENT: "feedback",
+    **dict.fromkeys((_SPENDING, _QUESTION), "usage"),
+    LOG: "log",
+    _ANSWER: "answers",
+    _JOB: "jobs",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,6 +422,7 @@ def open_registry(path: str | Path, *, create: bool = False, state: str | Path =
     It needs no documents and no model.
     """
     with closing(open_store(path, create=create, state=state)) as store:
+        check_is_complete(store, path)
         yield Registry(store)
 
 

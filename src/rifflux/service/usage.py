@@ -126,7 +126,7 @@ class Ledger:
     def _write(self, write: Callable[[], object]) -> None:
         with self._gate.passing() as passed:
             if passed:
-                _unless_unwritable(write)
+                _if_it_can(write)
 
     def flush(self) -> None:
         """Write pending records."""
@@ -149,13 +149,13 @@ class Ledger:
         """Return the remaining budget of a user for this month; infinite without one."""
         if math.isinf(self.budget):
             return math.inf
-        _unless_unwritable(self.flush)
+        _if_it_can(self.flush)
         spent = self._register.spent(user, month_start(self._now()))
         return self.budget - sum(each.cost for each in spent)
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
         """Spendings by day, user, feature and model; of one user, or of all."""
-        _unless_unwritable(self.flush)
+        _if_it_can(self.flush)
         return self._register.spent(user, since, until)
 
 
@@ -206,7 +206,7 @@ def _with_reported_tokens(ledger: Ledger, spending: Spending, tokens: int | None
     return replace(spending, tokens=tokens, cost=ledger.cost(spending.model, tokens))
 
 
-def _unless_unwritable(write: Callable[[], object]) -> None:
+def _if_it_can(write: Callable[[], object]) -> None:
     """Write a record, unless the index cannot be written now: answers do not wait for it."""
     try:
         write()

@@ -224,9 +224,7 @@ class Writer:
             tally.chunks += len(change.chunks)
         embedded = Embedded()
         if how.embed:
-            embedded = self._unless_model_fails(
-                partial(self._embed_stored, changes, turns, how.progress, wait=bool(todo))
-            )
+            embedded = self._if_it_can(partial(self._embed_stored, changes, turns, how.progress, wait=bool(todo)))
         # Only now, so that a wider root found the vectors of roots inside it.
         for target in todo:
             absorb(self.view.store, target)
@@ -279,7 +277,7 @@ class Writer:
 
     def _refresh(self, todo: Sequence[Target], how: Indexing, tally: SyncTally, turns: Turns) -> None:
         """Sync roots when it is this process's turn, and count the attempt."""
-        from rifflux.ingest.sync import READ, Runner, Sync, remember, set_exclusions, stop_excluding
+        from rifflux.ingest.sync import READ, Runner, Sync, remember, set_exclusions, take_again
 
         assert how.finder
         store = self.view.store
@@ -296,7 +294,7 @@ class Writer:
                     if how.exclude is not None and target.within == target.root:
                         set_exclusions(store, str(target.root), how.exclude)
                     if target.within != target.root and not target.noticed:
-                        stop_excluding(store, target)
+                        take_again(store, target)
                     sync(target, tally, how.progress)
                     if target.within == target.root:
                         note_synced(store, [str(target.root)], started_at)
@@ -325,7 +323,7 @@ class Writer:
 
         If the model fails, a later run makes the vectors.
         """
-        return self._soon(partial(self._unless_model_fails, partial(self.embed, progress)), seconds)
+        return self._soon(partial(self._if_it_can, partial(self.embed, progress)), seconds)
 
     def embed_changes(self, changes: Iterable[DocumentChange]) -> Embedded:
         """Embed stored changes without waiting for other processes, or long for the model."""
@@ -339,9 +337,9 @@ class Writer:
             confirm(self.view.session.store, self.view.session.confirmed, embedder)
             return embed_changes(self.view.store, embedder, changes)
 
-        return self._unless_model_fails(embed)
+        return self._if_it_can(embed)
 
-    def _unless_model_fails(self, embed: Callable[[], int]) -> Embedded:
+    def _if_it_can(self, embed: Callable[[], int]) -> Embedded:
         """Return the result of embedding, even if the model fails: the text is stored and found by words."""
         before = self._embedded()
         try:

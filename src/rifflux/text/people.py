@@ -203,7 +203,7 @@ def _little_words() -> frozenset[str]:
 
 def venue_keys(venue: str) -> frozenset[str]:
     """Return the lookup keys of a journal: its name, its acronym, and the beginnings of its words."""
-    words = _significant_words(venue)
+    words = _telling(venue)
     if not words:
         return frozenset()
     if len(words) > 1:
@@ -217,8 +217,8 @@ def venue_keys(venue: str) -> frozenset[str]:
 
 def is_venue(mentioned: str, venue: str) -> bool:
     """Return True if a mention matches a journal by its name, its acronym, or abbreviations of all its words."""
-    spoken = _significant_words(mentioned)
-    words = _significant_words(venue)
+    spoken = _telling(mentioned)
+    words = _telling(venue)
     if not spoken or plain(mentioned) == plain(venue) or spoken == words:
         return bool(spoken)
     if len(spoken) == len(words) and all(word.startswith(each) for each, word in zip(spoken, words, strict=True)):
@@ -226,7 +226,7 @@ def is_venue(mentioned: str, venue: str) -> bool:
     return len(spoken) == 1 and len(words) > 1 and "".join(spoken) in venue_keys(venue)
 
 
-def _significant_words(venue: str) -> Sequence[str]:
+def _telling(venue: str) -> Sequence[str]:
     words = plain(venue).split()
     return [word for word in words if word not in _little_words()] or words
 

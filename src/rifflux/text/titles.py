@@ -30,7 +30,7 @@ _LETTERS = str.maketrans({"ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ħ": "h
 _TRANSLITERATIONS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 _SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))
 #: Placeholders for unnamed authors: `and others`, `et al.`
-_ET_AL = frozenset(("others", "al"))
+_UNTOLD = frozenset(("others", "al"))
 
 
 @lru_cache(maxsize=4096)
@@ -42,7 +42,7 @@ def plain(text: str) -> str:
 
 def title_keys(title: str, authors: Sequence[str]) -> frozenset[str]:
     """Return keys that likely duplicates share: the title's beginning, and both its ends with an author's name."""
-    letters = "".join(_without_articles(plain(title)))
+    letters = "".join(_telling(plain(title)))
     names = families(authors[:_MOST_AUTHORS])
     edges = {"/".join(each) for each in product(names, (letters[:_EDGE_LENGTH], letters[-_EDGE_LENGTH:]))}
     return frozenset(
@@ -52,7 +52,7 @@ def title_keys(title: str, authors: Sequence[str]) -> frozenset[str]:
 
 def whole_title(title: str) -> str:
     """Return the key of a whole title, `=` and its letters; empty for a short one, which names many works."""
-    words = _without_articles(plain(title))
+    words = _telling(plain(title))
     letters = "".join(words)
     long_enough = len(words) >= _FEWEST_WORDS and len(letters) >= _KEY_LENGTH
     if long_enough:
@@ -60,15 +60,15 @@ def whole_title(title: str) -> str:
     return ""
 
 
-def _without_articles(title: str) -> list[str]:
+def _telling(title: str) -> list[str]:
     words = title.split()
     return [*filterfalse(_ARTICLES.__contains__, words)] or words
 
 
 def alike(one: str, other: str) -> bool:
     """Return True if plain titles differ by a typo, articles or a subtitle. Parts I and II are two works."""
-    first = _without_articles(one)
-    second = _without_articles(other)
+    first = _telling(one)
+    second = _telling(other)
     if not first or not second or _numbers(first) != _numbers(second):
         return False
     shorter, longer = sorted((first, second), key=len)
@@ -95,7 +95,7 @@ def _spellings(name: str) -> Iterator[tuple[str, str]]:
     """Yield a person's family name and initial, and again with umlauts spelt out."""
     for spelling in dict.fromkeys((name, name.casefold().translate(_TRANSLITERATIONS))):
         words = [word for word in plain(spelling).split() if word not in _SUFFIXES]
-        if not words or words[-1] in _ET_AL:
+        if not words or words[-1] in _UNTOLD:
             continue
         # Some write `Erdős P.` where others write `P. Erdős`.
         family = next((word for word in reversed(words) if len(word) > 1), words[-1])

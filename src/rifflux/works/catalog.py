@@ -42,7 +42,7 @@ Batch = tuple[str, Iterable["Entry | Failure"]]
 PROGRAM = "program"
 #: Valid names of sources, whose keys are displayed as `source:key`.
 _NAME = re.compile(r"[A-Za-z][\w.-]{0,99}")
-_WITHHELD = "same work? the evidence for and against is withheld: no license is recorded"
+_UNTOLD = "same work? the evidence for and against is withheld: no license is recorded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class WorksCatalog:
         from rifflux.works.importers.base import Entry
 
         entries = [Entry(f"work {number}", _key(work), work) for number, work in enumerate(works, start=1)]
-        return self._import([(source, entries)], None, embed, progress)
+        return self._bring([(source, entries)], None, embed, progress)
 
     def verify(self, pack: EvidencePack) -> list[str]:
         """Return the problems of a pack compared with what the caller may read, one per line; see `rifflux.verify`."""
@@ -116,7 +116,7 @@ class WorksCatalog:
             raise InvalidArgument(f"source {source!r} can name one file, not {len(found)}: import them one by one")
         if source is not None:
             _check_name(source)
-        return self._import(self._read(found, source, format, progress), license, embed, progress)
+        return self._bring(self._read(found, source, format, progress), license, embed, progress)
 
     @takes(WorksTextRequest)
     def import_text(self, text: str, request: WorksTextRequest) -> WorksReport:
@@ -135,7 +135,7 @@ class WorksCatalog:
             path = folder / f"{source}{TEXTS[request.format]}"
             path.write_bytes(text.encode("utf-8", "replace"))
             entries = [*read_works(WorkSource(path, source, lambda _: source, alone=True), request.format)]
-            report = self._import_limited(source, entries, request)
+            report = self._take_in(source, entries, request)
         failed = tuple(each.within(path.parent) for each in report.failed)
         noted = tuple(each.within(path.parent) for each in report.noted)
         return replace(report, failed=failed, noted=noted)
@@ -161,9 +161,9 @@ class WorksCatalog:
         intake = request.intake or UNBOUNDED
         limits = self._view.session.reader_limits
         entries = read_sent(name, data, source, request.format, intake.place, limits)
-        return self._import_limited(source, entries, request)
+        return self._take_in(source, entries, request)
 
-    def _import_limited(self, source: str, entries: Sequence[Entry | Failure], request: WorksImport) -> WorksReport:
+    def _take_in(self, source: str, entries: Sequence[Entry | Failure], request: WorksImport) -> WorksReport:
         """Store uploaded works within limits."""
         from rifflux.works.merging.importing import within_limits
 
@@ -174,7 +174,7 @@ class WorksCatalog:
         def stored(count: int) -> None:
             intake.report("store", count, len(accepted))
 
-        return self._import(
+        return self._bring(
             [(source, accepted)], request.license, request.embed, embed_seconds=request.embed_seconds, stored=stored
         )
 
@@ -216,7 +216,7 @@ class WorksCatalog:
         if progress:
             progress("read", len(paths), len(paths))
 
-    def _import(
+    def _bring(
         self,
         batches: Iterable[Batch],
         license: str | None,
@@ -226,13 +226,13 @@ class WorksCatalog:
         stored: Callable[[int], None] | None = None,
     ) -> WorksReport:
         """Store and embed the works of each source; `stored` receives their number."""
-        from rifflux.works.merging.importing import ImportTally, WorkWriter
+        from rifflux.works.merging.importing import Bring, ImportTally
 
         start = time.perf_counter()
         tally = ImportTally()
-        writer = WorkWriter(self._store, self._view.preparer, tally, self._view.visible, license, stored)
+        bring = Bring(self._store, self._view.preparer, tally, self._view.visible, license, stored)
         for source, entries in batches:
-            writer(source, entries)
+            bring(source, entries)
         tally.conclude(self._store)
         if embed:
             embedded = self._writer.embed_imported(progress, embed_seconds)
@@ -335,7 +335,7 @@ class WorksCatalog:
             one = places.get(doubt.one)
             other = places.get(doubt.other)
             if one and other and one != other:
-                yield replace(doubt, reason=_WITHHELD) if closed.intersection(one, other) else doubt
+                yield replace(doubt, reason=_UNTOLD) if closed.intersection(one, other) else doubt
 
     def decide(self, one: str, other: str, *, same: bool) -> None:
         """Record whether two works are the same: merge them, or keep them separate from now on.
@@ -344,25 +344,25 @@ class WorksCatalog:
         loses it, also when its source is imported again. Raises `NotFound` for an unknown work, and `InvalidArgument`
         if both names belong to a single record.
         """
-        from rifflux.works.merging.importing import ImportTally, WorkWriter
+        from rifflux.works.merging.importing import Bring, ImportTally
         from rifflux.works.merging.matching import Doubts, records_of
         from rifflux.works.merging.splitting import disown, named_records, part
 
         places = [_place(name, self._view) for name in (one, other)]
         doubts = Doubts.of(self._store)
-        writer = WorkWriter(self._store, self._view.preparer, ImportTally(), self._view.visible)
+        bring = Bring(self._store, self._view.preparer, ImportTally(), self._view.visible)
         with self._store.transaction():
             merged = [records_of(self._store, place) for place in places]
             names = [named_records(records, name)[0] for records, name in zip(merged, (one, other), strict=True)]
             if same and places[0] != places[1]:
-                writer.put(places[0], {**merged[1], **merged[0]}, places)
+                bring.put(places[0], {**merged[1], **merged[0]}, places)
             elif not same and places[0] == places[1]:
-                names = list(part(writer, doubts, places[0], one, other))
+                names = list(part(bring, doubts, places[0], one, other))
             if same:
                 for name in chain(*merged):
                     doubts.disowned.pop(name, None)
             else:
-                disown(writer, doubts, *names)
+                disown(bring, doubts, *names)
             doubts.close(names[0], names[1], apart=not same)
             doubts.save()
 

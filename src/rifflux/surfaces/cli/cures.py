@@ -24,6 +24,7 @@ CURES: Mapping[Cure, str] = {
     Cure.INSTALL: "run pip install '{package}'",
     Cure.UPGRADE: "run pip install -U rifflux",
     Cure.SWITCH_MODEL: "put the former model back or name none, or run 'rifflux models switch {model}'",
+    Cure.COPY: "run 'rifflux copy {source} {target}'",
     Cure.COPY_SHARDS: "run 'rifflux cluster reindex'",
     Cure.END_SWITCH: "let that finish with 'rifflux models switch {model}', or end it with 'rifflux models abort'",
     Cure.FETCH_MODEL: "run 'rifflux models fetch {model}'",

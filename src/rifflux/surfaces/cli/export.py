@@ -33,7 +33,7 @@ def export(
     ] = None,
     port: Annotated[int, typer.Option(help="Port that it listens on, unless told otherwise.", min=1, max=65535)] = 8642,
     offline: Annotated[
-        bool, typer.Option("--offline", help="Include all packages, for this system and this Python only.")
+        bool, typer.Option("--offline", help="Bring all packages along, for this system and Python alone.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a former export; its tokens stay valid.")] = False,
 ) -> None:

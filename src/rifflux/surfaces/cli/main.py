@@ -43,6 +43,7 @@ COMMANDS = (
     "doctor",
     "backup",
     "restore",
+    "copy",
     "cluster",
     "export",
     "models",

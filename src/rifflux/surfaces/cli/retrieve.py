@@ -81,7 +81,7 @@ def _work(console: Console, rank: int, hit: Hit, names: Sequence[str]) -> None:
     if published := _published(hit):
         show.hanging(console, Text(f"    {show.safe(published)}"))
     if names:
-        show.hanging(console, Text(f"    {show.safe(show.named(_strongest_first(names), MOST_IDENTIFIERS))}"))
+        show.hanging(console, Text(f"    {show.safe(show.named(_telling(names), MOST_IDENTIFIERS))}"))
     if hit.withheld:
         show.hanging(console, Text(f"    {WITHHELD}", "dim"))
     show.hanging(console, Text("    " + _score(hit), "dim"))
@@ -93,7 +93,7 @@ def _published(hit: Hit) -> str:
     return " · ".join(filter(None, (authors, str(facts.get("year") or ""), str(facts.get("venue") or ""))))
 
 
-def _strongest_first(names: Sequence[str]) -> list[str]:
+def _telling(names: Sequence[str]) -> list[str]:
     """Return identifiers with globally unique ones first."""
     order = {scheme: place for place, scheme in enumerate(STRONG)}
     return sorted(names, key=lambda name: (order.get(name.partition(":")[0], len(order)), len(name)))

@@ -36,6 +36,8 @@ _STAGES = {
     "read": "Reading files",
     "embed": "Embedding chunks",
     "copy": "Copying pages",
+    "documents": "Copying documents",
+    "compare": "Comparing",
     "drop": "Dropping vectors",
     "pack": "Packing files",
 }

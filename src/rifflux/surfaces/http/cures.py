@@ -34,6 +34,7 @@ CURES: Mapping[Cure, str] = {
     Cure.INSTALL: f"{_ASK} to install it",
     Cure.UPGRADE: f"{_ASK} to upgrade the service",
     Cure.SWITCH_MODEL: f"{_ASK} to switch the index to another model, or to search with the former one",
+    Cure.COPY: f"{_ASK} to copy the index",
     Cure.COPY_SHARDS: f"{_ASK} to copy the index to other shards",
     Cure.END_SWITCH: f"{_ASK} to finish or abort the switch",
     Cure.FETCH_MODEL: f"{_ASK} to fetch the model",

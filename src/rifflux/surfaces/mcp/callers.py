@@ -54,7 +54,7 @@ class Callers:
     def _checked(self, text: str) -> AccessToken | None:
         try:
             registry = self._workspace.open().index.registry
-            token = Accounts(registry, later=_unless_unwritable).check(text)
+            token = Accounts(registry, later=_if_it_can).check(text)
         except TokenExpired:
             raise
         except RiffluxError as error:
@@ -99,11 +99,11 @@ class Callers:
 
     def _serving(self, opened: OpenIndex) -> OpenIndex:
         """Return an index that records every call of a model, so that users can see their usage."""
-        opened.index.ledger.served(_unless_unwritable)
+        opened.index.ledger.served(_if_it_can)
         return opened
 
 
-def _unless_unwritable(write: Callable[[], None]) -> None:
+def _if_it_can(write: Callable[[], None]) -> None:
     """Write a record, unless the index cannot be written."""
     with suppress(RiffluxError):
         write()

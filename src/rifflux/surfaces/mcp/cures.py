@@ -23,6 +23,7 @@ CURES: Mapping[Cure, str] = {
     Cure.INSTALL: "ask {who} to install '{package}'",
     Cure.UPGRADE: "ask {who} to upgrade Rifflux",
     Cure.SWITCH_MODEL: "ask {who} to put the former model back, or to run 'rifflux models switch {model}'",
+    Cure.COPY: "ask {who} to run 'rifflux copy {source} {target}'",
     Cure.COPY_SHARDS: "ask {who} to run 'rifflux cluster reindex'",
     Cure.END_SWITCH: "ask {who} to finish the switch of models, or to end it with 'rifflux models abort'",
     Cure.FETCH_MODEL: "ask {who} to run 'rifflux models fetch {model}'",

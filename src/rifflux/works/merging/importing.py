@@ -49,7 +49,7 @@ class ImportTally:
 
 
 @dataclass(slots=True)
-class WorkWriter:
+class Bring:
     """Stores works and counts them in `tally`. `license` applies to works whose source states none.
 
     `visible` is the license policy. `stored` receives the number of stored entries of a source, inside the transaction
@@ -74,13 +74,13 @@ class WorkWriter:
         while group := list(islice(waiting, GROUP)):
             with self.store.transaction():
                 for entry in group:
-                    self._import_entry(source, entry, matcher, names)
+                    self._bring(source, entry, matcher, names)
                 doubts.save()
                 count += len(group)
                 if self.stored:
                     self.stored(count)
 
-    def _import_entry(self, source: str, entry: Entry | Failure, matcher: Matcher, names: set[str]) -> None:
+    def _bring(self, source: str, entry: Entry | Failure, matcher: Matcher, names: set[str]) -> None:
         if isinstance(entry, Failure):
             self.tally.failed.append(entry)
             return

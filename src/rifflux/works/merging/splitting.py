@@ -9,7 +9,7 @@ from rifflux.store import SourceData
 from rifflux.text.schemes import STRONG
 from rifflux.types import LICENSED
 from rifflux.works import Work, parse_identifier
-from rifflux.works.merging.importing import WorkWriter
+from rifflux.works.merging.importing import Bring
 from rifflux.works.merging.matching import Doubts, Likeness, Place, compare, records_of
 
 Records = Mapping[str, Work]
@@ -24,13 +24,13 @@ def named_records(records: Records, called: str) -> list[str]:
     return named or [name for name in sorted(records) if identifier in records[name].identifiers] or sorted(records)
 
 
-def part(writer: WorkWriter, doubts: Doubts, place: Place, one: str, other: str) -> tuple[str, str]:
+def part(bring: Bring, doubts: Doubts, place: Place, one: str, other: str) -> tuple[str, str]:
     """Split the document at `place` into the works of the records `one` and `other`.
 
     Each remaining record joins the one that it resembles. Returns the names of both. Raises `InvalidArgument` if they
     are one record.
     """
-    records = records_of(writer.store, place)
+    records = records_of(bring.store, place)
     first, second = _pair(records, one, other)
     groups: dict[str, dict[str, Work]] = {first: {first: records[first]}, second: {second: records[second]}}
     for name in sorted(set(records) - set(groups)):
@@ -40,20 +40,20 @@ def part(writer: WorkWriter, doubts: Doubts, place: Place, one: str, other: str)
     else:
         stays = first
     goes = first if stays == second else second
-    writer.store.catalog.write(SourceData(*place, {}))
-    writer.put(place, groups[stays], [place])
-    writer.put(_own_place(goes), groups[goes], [])
+    bring.store.catalog.write(SourceData(*place, {}))
+    bring.put(place, groups[stays], [place])
+    bring.put(_own_place(goes), groups[goes], [])
     return first, second
 
 
-def disown(writer: WorkWriter, doubts: Doubts, owner: str, other: str) -> None:
+def disown(bring: Bring, doubts: Doubts, owner: str, other: str) -> None:
     """Remove identifiers that two works share from the work of record `other`, now and in later imports.
 
     An identifier with global meaning names one work; otherwise whatever cites it would cite both.
     """
-    found = writer.store.catalog.identified([owner, other])
+    found = bring.store.catalog.identified([owner, other])
     places = [found[name][0] for name in (owner, other)]
-    owned, claimed = (records_of(writer.store, place) for place in places)
+    owned, claimed = (records_of(bring.store, place) for place in places)
     own = {identifier for work in owned.values() for identifier in work.identifiers if identifier.scheme in STRONG}
     shared = {name: own.intersection(work.identifiers) for name, work in claimed.items()}
     if not any(shared.values()):
@@ -61,7 +61,7 @@ def disown(writer: WorkWriter, doubts: Doubts, owner: str, other: str) -> None:
     for name, identifiers in shared.items():
         if identifiers:
             doubts.disown(name, identifiers)
-    writer.put(places[1], {name: doubts.without_disowned(name, work) for name, work in claimed.items()}, [places[1]])
+    bring.put(places[1], {name: doubts.without_disowned(name, work) for name, work in claimed.items()}, [places[1]])
 
 
 def _pair(records: Records, one: str, other: str) -> tuple[str, str]:

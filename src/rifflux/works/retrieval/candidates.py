@@ -99,9 +99,9 @@ class CandidateGenerator:
         vector = self.searcher.store.semantic.vectors_of(np.array([named.id], np.int64), exact=True).get(named.id)
         plan = self._titled(named)
         title = replace(plan.query, required=(), anchors=(), specificity=0.0)
-        by_words = replace(title, clauses=self._characteristic_terms(named), variants=(), beside=(), prefixes=())
+        telling = replace(title, clauses=self._telling(named), variants=(), beside=(), prefixes=())
         plan = replace(plan, execution=replace(plan.execution, vector=vector))
-        found = self._search(replace(plan, query=by_words), named.hit.place)
+        found = self._search(replace(plan, query=telling), named.hit.place)
         # Relevance is judged against the work's title, since no other work has all of its words.
         return replace(found, sides=[replace(found.plan, query=title)])
 
@@ -115,7 +115,7 @@ class CandidateGenerator:
         self.clock.add("understand", start)
         return plan
 
-    def _characteristic_terms(self, named: NamedWork) -> tuple[Clause, ...]:
+    def _telling(self, named: NamedWork) -> tuple[Clause, ...]:
         """Return the terms of a work that are rare elsewhere and frequent in it."""
         store = self.searcher.store
         document = store.catalog.document(*named.hit.place)

@@ -132,7 +132,7 @@ class _LatexPaper:
         homes = {label: self._home(label, outline) for label in labels}
         yield from (Link(name, "refers") for name in homes.values() if name)
         lost = {label: labels[label] for label, name in homes.items() if not name}
-        self._report(notes, "\\ref", "does not match a label of the document or its folder", lost)
+        self._tell(notes, "\\ref", "does not match a label of the document or its folder", lost)
 
     def _home(self, label: str, outline: PaperOutline) -> str:
         """Return the identifier of a label of this document or of another in the folder, whose name may prefix it."""
@@ -157,9 +157,9 @@ class _LatexPaper:
             yield from (Link(name) for name in names)
             if not names and key != "*":
                 lost[key] = offset
-        self._report(notes, "\\cite", "does not match an entry of the document's bibliographies", lost)
+        self._tell(notes, "\\cite", "does not match an entry of the document's bibliographies", lost)
 
-    def _report(self, notes: Problems, command: str, what: str, lost: Mapping[str, int]) -> None:
+    def _tell(self, notes: Problems, command: str, what: str, lost: Mapping[str, int]) -> None:
         """Add one note for all unresolved names, with the place of the first."""
         if lost:
             first, offset = next(iter(lost.items()))

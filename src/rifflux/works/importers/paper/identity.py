@@ -218,7 +218,7 @@ def _stacks(lines: Iterable[Line]) -> Iterator[list[Line]]:
     for _, column in groupby(lines, key=lambda each: each.column):
         stack: list[Line] = []
         for line in column:
-            if stack and not _is_adjacent(stack[-1], line):
+            if stack and not _goes_on(stack[-1], line):
                 yield stack
                 stack = []
             stack.append(line)
@@ -226,7 +226,7 @@ def _stacks(lines: Iterable[Line]) -> Iterator[list[Line]]:
             yield stack
 
 
-def _is_adjacent(before: Line, line: Line) -> bool:
+def _goes_on(before: Line, line: Line) -> bool:
     same_row = abs(before.y - line.y) < 0.3 * line.size
     is_near = same_row or 0 < before.y - line.y < _NEAR * max(before.size, line.size)
     return is_near and abs(before.size - line.size) < 0.1 * line.size and not _begins_note(line)

@@ -65,7 +65,7 @@ def _entry(source: WorkSource, data: bytes) -> Entry:
     paper = _recognized(pages, facts)
     stamp = stamp_of(pages, paper.lists)
     identity = identity_of(pages, paper.front, paper.lists, facts, source.path.stem, stamp)
-    _report_gaps(paper, source, notes)
+    _tell(paper, source, notes)
     if identity.contradicting:
         notes.append(f"these DOIs contradict each other, so none was assigned: {', '.join(identity.contradicting)}")
     cited = [
@@ -115,7 +115,7 @@ def _lists(pages: Pages, sections: Sequence[SectionHeading]) -> Iterator[tuple[i
         yield from ((place, len(pages.lines)) for place in list(found)[-1:])
 
 
-def _report_gaps(paper: _PdfPaper, source: WorkSource, notes: Problems) -> None:
+def _tell(paper: _PdfPaper, source: WorkSource, notes: Problems) -> None:
     """Note the parts that were not recognized, in one line."""
     front = paper.front
     parts = {

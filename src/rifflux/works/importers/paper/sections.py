@@ -112,7 +112,7 @@ def _candidates(pages: Pages, start: int) -> Iterator[_HeadingCandidate]:
     while place < len(lines):
         end = place + 1
         if _may_head(lines, place, pages):
-            while end < len(lines) and end - place < _MOST_LINES and _continues_heading(lines, end, pages):
+            while end < len(lines) and end - place < _MOST_LINES and _goes_on(lines, end, pages):
                 end += 1
             text = block_text(lines[place:end], pages.words)
             candidate = _candidate(lines[place], place, end, text, pages)
@@ -188,7 +188,7 @@ def _alike(one: Line, other: Line) -> bool:
     return abs(one.size - other.size) < 0.04 * other.size and one.bold == other.bold and one.italic == other.italic
 
 
-def _continues_heading(lines: Sequence[Line], place: int, pages: Pages) -> bool:
+def _goes_on(lines: Sequence[Line], place: int, pages: Pages) -> bool:
     """Return True if a line continues the heading in the line before it."""
     before = lines[place - 1]
     line = lines[place]
@@ -277,7 +277,7 @@ def paragraphs(pages: Pages, start: int, end: int) -> list[Paragraph]:
     for block in _blocks(pages, start, end):
         if block.aside:
             waiting.append(block)
-        elif found and not found[-1].aside and _continues_elsewhere(found[-1], block, pages):
+        elif found and not found[-1].aside and _goes_over(found[-1], block, pages):
             found[-1].lines += block.lines
         else:
             found += waiting
@@ -332,7 +332,7 @@ def _is_aside(block: Sequence[Line], pages: Pages) -> bool:
     return bool(CAPTION.match(block[0].text)) or all(each.size < SMALL * pages.body for each in block)
 
 
-def _continues_elsewhere(before: Paragraph, block: Paragraph, pages: Pages) -> bool:
+def _goes_over(before: Paragraph, block: Paragraph, pages: Pages) -> bool:
     """Return True if a paragraph continues in another column or after a figure."""
     last = before.lines[-1]
     first = block.lines[0]
