@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from importlib import import_module
+from math import inf
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -158,6 +159,8 @@ class ClusterIndex:
     states: dict[tuple[str, ...], IndexState] = field(default_factory=dict)
     caches: dict[tuple[str, ...], tuple[object, dict[object, Any]]] = field(default_factory=dict)
     recent: dict[str, tuple[float, Any]] = field(default_factory=dict)
+    #: When the index was last refreshed.
+    refreshed: float = -inf
     _last: int = 0
     _writes: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -371,10 +374,12 @@ class ClusterIndex:
     def _refresh(self) -> None:
         """Make all that was written visible to searches on every node. Raises `Busy` if that failed on one."""
         writes = self._writes
+        began = time.monotonic()
         found = self.read("indices.refresh", index=self.address.name)
         if found["_shards"]["failed"]:
             raise Busy(f"{self.address} was not refreshed on all nodes: try again")
         with self._lock:
+            self.refreshed = began
             self.unrefreshed = {name: number for name, number in self.unrefreshed.items() if number > writes}
 
     def note_writes(self, names: Iterable[str]) -> None:
@@ -474,17 +479,24 @@ class ClusterIndex:
         found: T = known[key]
         return found
 
-    def recently(self, key: str, compute: Callable[[], T]) -> T:
-        """Return a value that is at most a second old, or newer than the last write of this process."""
+    def recently(self, key: str, compute: Callable[[], T], *, searching: bool) -> T:
+        """Return a value that is at most a second old, or newer than the last write of this process.
+
+        If it is found by `searching`, the index is refreshed before, unless that was done half a second ago.
+        """
         known = self.recent.get(key)
         if known is None or self.bounds.now() >= known[0]:
-            until = time.monotonic() + STATE_SECONDS
             former = self.bounds.deadline
             if former is None:
                 # A search waits for this before it begins.
                 self.bounds.deadline = time.perf_counter() + OPEN_SECONDS
             try:
-                known = until, compute()
+                read = time.monotonic()
+                if searching:
+                    if self.refreshed < read - STATE_SECONDS / 2:
+                        self._refresh()
+                    read = self.refreshed
+                known = read + STATE_SECONDS, compute()
             finally:
                 self.bounds.deadline = former
             self.recent[key] = known

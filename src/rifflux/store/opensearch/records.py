@@ -50,7 +50,7 @@ class OpenSearchRecords(Records):
             return next((_record(kind, found[id]) for id in ids if id in found), None)
 
         if recent:
-            return rows.engine.recently(" ".join(ids), read)
+            return rows.engine.recently(" ".join(ids), read, searching=False)
         return read()
 
     def write(self, *changes: Put | Delete) -> bool:
@@ -109,7 +109,8 @@ class OpenSearchRecords(Records):
         found = rows.scan(where.kind, conditions, True, order, most)
         records = (_record(where.kind, row) for row in found)
         if where.recent:
-            return iter(rows.engine.recently(repr((rows.owners, where, after, most, newest)), lambda: [*records]))
+            key = repr((rows.owners, where, after, most, newest))
+            return iter(rows.engine.recently(key, lambda: [*records], searching=True))
         return records
 
     def _of(self, where: Where) -> OwnedRows:
