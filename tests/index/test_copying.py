@@ -130,7 +130,7 @@ def test_a_copy_holds_the_same_and_answers_the_same(source: Path, tmp_path: Path
         assert index.admin.check() == []
 
 
-def killed(source: Path, target: Path, at: int) -> bool:
+def killed(source: str | Path, target: str | Path, at: int) -> bool:
     """Copy in a process that is ended at the given call of its progress; return whether it was."""
     child = os.fork()
     if child == 0:

@@ -26,8 +26,9 @@ import numpy as np
 from rifflux.conversations.model import OTHERS
 from rifflux.conversations.profile import CONVERSATIONS
 from rifflux.conversations.writing import Window, message_terms
-from rifflux.errors import Busy, Conflict, Cure, InvalidArgument, ModelMismatch, UnusableIndex
+from rifflux.errors import Conflict, Cure, InvalidArgument, ModelMismatch, UnusableIndex
 from rifflux.ingest.prepare import analyzed
+from rifflux.ingest.sync import COPYING, Turns
 from rifflux.memories.profile import MEMORIES
 from rifflux.service.copies import COPY, CopyState, check_is_complete, copy_state, keep_copy_state
 from rifflux.service.registry import PARTS
@@ -85,13 +86,17 @@ class CopiedPart:
 
 @dataclass(frozen=True, slots=True)
 class CopyReport:
-    """A copy of an index: the places, its parts on both sides, and the seconds that the call took."""
+    """A copy of an index: the places, its parts on both sides, and the seconds that the call took.
+
+    `waited_for` names other processes that copied to the same place, and had to finish or were given up first.
+    """
 
     source: str
     target: str
     parts: tuple[CopiedPart, ...]
     seconds: float
     notices: tuple[Notice, ...] = ()
+    waited_for: tuple[str, ...] = ()
 
 
 def copy(source: str | Path, target: str | Path, *, progress: Progress | None = None) -> CopyReport:
@@ -109,8 +114,8 @@ def copy_store(store: Store, place: str | Path, target: str | Path, *, progress:
     was ended goes on where it was when it is made again; until it is complete, the copy cannot be opened. A complete
     one that nobody changed takes what came since.
 
-    Raises `InvalidArgument` if the target holds anything else or was changed, `Conflict` if both sides differ in the
-    end, with the `parts` in its data, and `Busy` while another process copies to the same place.
+    Raises `InvalidArgument` if the target holds anything else or was changed, and `Conflict` if both sides differ in
+    the end, with the `parts` in its data.
     """
     names = _place_name(place), _place_name(target)
     if names[0] == names[1]:
@@ -171,9 +176,8 @@ class Copying:
     def run(self) -> CopyReport:
         """Copy, or go on, and verify; see `copy`."""
         start = time.perf_counter()
-        with self.target.records.lease("copy") as is_mine:
-            if not is_mine:
-                raise Busy(f"another process copies to {self.target_name}: wait for it, then run this again")
+        turns = Turns(self.target)
+        with turns(COPYING):
             self._check_revision()
             state = self._begin()
             self._use_model()
@@ -187,7 +191,8 @@ class Copying:
             hashes = {each.name: each.hash for each in parts}
             keep_copy_state(self.target, CopyState(self.source_name, is_filled=True, hashes=hashes))
         seconds = round(time.perf_counter() - start, 3)
-        return CopyReport(self.source_name, self.target_name, parts, seconds, tuple(self._notices()))
+        notices = tuple(self._notices())
+        return CopyReport(self.source_name, self.target_name, parts, seconds, notices, tuple(turns.waited_for))
 
     # Before anything is written
 

@@ -663,7 +663,13 @@ READ = "read"
 EMBED = "embed"
 #: Embedding with another model, for a switch to it.
 SWITCH = "switch"
-_DOING = {READ: "reads files into", EMBED: "makes vectors for", SWITCH: "switches the model of"}
+COPYING = "copy"
+_DOING = {
+    READ: "reads files into",
+    EMBED: "makes vectors for",
+    SWITCH: "switches the model of",
+    COPYING: "copies another index to",
+}
 
 _log = logging.getLogger("rifflux")
 
