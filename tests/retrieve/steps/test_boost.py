@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -130,15 +131,43 @@ def test_a_code_in_a_text_counts_for_what_it_explains_of_the_question(handbook: 
     assert 1 < amid < 1.25
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "2023", "June 2015, 2016-05-12 and 2017", "the of and to", "WebSocket", "WebSocket Find the Path",
-        "words of a page " * 125, "Welche Seite beschreibt den Server, der Verbindungen annimmt?",
-    ],
-)  # fmt: skip
+ODD = {
+    "only dates": "June 2015, 2016-05-12, 2023 and 2017",
+    "only stop words": "the of and to",
+    "only question words": "what is it?",
+    "only names": "WebSocket Find the Path Listening",
+    "one name again and again": "WebSocket " * 500,
+    "500 words": "words of a page " * 125,
+    "500 other words": " ".join(f"word{number}" for number in range(490)) + " on a WebSocket server in June 2015",
+    "another language": "Welche Seite beschreibt den Server, der Verbindungen annimmt?",
+    "another script": "что такое сервер 2023",
+    "only signs": '?! … "" -',
+}
+
+
+@pytest.mark.parametrize("question", ODD.values(), ids=ODD)
 def test_no_question_breaks_a_boost_or_exceeds_its_bound(handbook: Index, question: str) -> None:
-    for hit in handbook.search(question):
+    hits = handbook.search(question).hits
+    assert np.isfinite([hit.score for hit in hits]).all()
+    for hit in hits:
         for stage in ("anchors", "moments"):
             if why := hit.because(stage):
                 assert all(1 <= value <= 8 for value in why.detail.values())
+
+
+@pytest.mark.parametrize(
+    ("evidence", "key"), [("WebSocket", "socket"), ("Find the Path", "path"), ("March 2019", "march")]
+)
+def test_the_more_else_is_asked_the_less_a_boost_moves(handbook: Index, evidence: str, key: str) -> None:
+    """What else is asked is in documents without the evidence, word by word."""
+    others = ["accepts", "clients", "opens", "closes", "connection", "other", "things", "representing", "class"]
+    handbook.add(Document("others", " ".join(others)), Document("march", "A meeting was held in March 2019."))
+    boosts = []
+    for count in range(len(others)):
+        hits = handbook.search(" ".join([evidence, *others[:count]]), top_k=30).hits
+        (hit,) = [each for each in hits if each.key == key]
+        reasons = [why for stage in ("anchors", "moments") if (why := hit.because(stage))]
+        boosts.append(max([value for why in reasons for value in why.detail.values()], default=1.0))
+    assert boosts[0] > 1
+    assert boosts[-1] < 1 + (boosts[0] - 1) / 4
+    assert all(after <= before + 1e-9 for before, after in pairwise(boosts))
