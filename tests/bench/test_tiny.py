@@ -85,6 +85,7 @@ ARGUMENTS: dict[str, str] = {
     "vault": "DATA/docs --uploads 4 --keep TMP",
     "sound": "--indexes 3",
     "disks": "--sizes 2 --only search --only remove",
+    "copies": "INDEX DATA --chunks 40 --kills 1 --each 1 --keep TMP",
     "switch": "INDEX --questions 3",
     "fuzz": "--examples 1 --only /facets --role user",
     "page": "INDEX DATA/scifact --questions 2 --warm-up 0 --key 10",
