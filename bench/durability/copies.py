@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -80,6 +81,8 @@ def main() -> int:
         wrong += each.parts != whole.parts
         wrong += compared(name, answers(target, asked), expected, exact=target.endswith(".db"))
         longest = max(longest, each.seconds / (each.kills + 1))
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"memory of a copying process: {most:.0f} MB at most")
     print("everything is the same" if not wrong else f"{wrong} copies differ")
     return int(wrong > 0)
 
