@@ -31,6 +31,7 @@ from rifflux import Document, Index
 from rifflux.session.removing import Remover
 from rifflux.session.searching import Searcher
 from rifflux.session.writing import Writer
+from rifflux.store import find_documents
 from rifflux.store.sqlite.connection.derived import BackgroundBuilder
 from rifflux.store.sqlite.lexical import words_index
 from rifflux.store.sqlite.semantic import vector_index
@@ -161,7 +162,7 @@ def _behind(index: Index, asked: Sequence[str], documents: Sequence[Document]) -
     view = index.admin.searcher.view
     chosen = documents[:: len(OWNERS)][:CHANGED]
     kept = [
-        view.store.catalog.document(*place) for each in chosen for place in view.store.catalog.find_documents(each.key)
+        view.store.catalog.document(*place) for each in chosen for place in find_documents(view.store.catalog, each.key)
     ]
     Remover(view).remove(*(each.key for each in chosen))
     Writer(view).add(*(each for each in kept if each))

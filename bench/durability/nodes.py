@@ -25,6 +25,7 @@ from pathlib import Path
 
 import rifflux
 from rifflux.index.cluster import cluster_of
+from rifflux.store import Selection
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "cluster.py"
 NODES = 3
@@ -151,11 +152,8 @@ def heal(place: str) -> bool:
 
 def listed(index: rifflux.Index) -> Iterator[str]:
     """Yield the keys of all documents."""
-    catalog = index.admin.store.catalog
-    after = ("", "")
-    while page := catalog.listed(after, 1_000):
-        yield from (each.document.key for each in page)
-        after = page[-1].namespace, page[-1].document.key
+    for each in index.admin.store.catalog.documents(Selection()):
+        yield each.document.key
 
 
 def main() -> None:

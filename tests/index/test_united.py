@@ -19,7 +19,7 @@ from rifflux.session.reading import Reader
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
-from rifflux.store import PART
+from rifflux.store import PART, find_documents
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.lexical import words_index
 from tests.support.exploring import examples
@@ -62,7 +62,7 @@ def told(view: IndexView, owners: Sequence[str], ids: Sequence[str]) -> dict[Any
     store = view.store.united(owners)
     united = replace(view, store=store)
     searcher, reader = Searcher(united), Reader(united)
-    found: dict[Any, Any] = {"counts": store.counts(), "documents": store.catalog.find_documents("a")}
+    found: dict[Any, Any] = {"counts": store.counts(), "documents": find_documents(store.catalog, "a")}
     for start in "cktrlp":
         found["vocabulary", start] = dict(store.lexical.vocabulary(start, 1, 12))
     for question in QUESTIONS:
@@ -120,5 +120,5 @@ def test_the_words_file_changes_no_digit(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def _chunks(view: IndexView, owner: str, key: str) -> Sequence[Any]:
-    places = view.store.of(owner).catalog.find_documents(key)
+    places = find_documents(view.store.of(owner).catalog, key)
     return [hit for place in places for hit in view.store.of(owner).catalog.chunks_of(*place)]

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from rifflux import Document, Index, InvalidArgument, Scope
 from rifflux.conversations import Conversation, Message, Thread
+from rifflux.store import Selection
 
 __all__ = ["CANARY", "KEYS", "QUESTIONS", "SECRETS", "SHARED", "TEXTS", "fill", "hide", "ids_of", "share"]
 
@@ -73,7 +74,6 @@ def ids_of(index: Index) -> list[str]:
     return [
         hit.id
         for store in index.admin.store.views()
-        for name in store.catalog.namespaces()
-        for row in store.catalog.in_order(name)
-        for hit in store.catalog.chunks_of(name, row.key)
+        for row in store.catalog.documents(Selection())
+        for hit in store.catalog.chunks_of(row.namespace, row.document.key)
     ]

@@ -17,7 +17,7 @@ from rifflux.errors import Conflict, InvalidArgument, NotFound, ReadOnlyIndex
 from rifflux.requests import ChatChanges, QuestionRequest, takes
 from rifflux.session.arguments import checked_text
 from rifflux.session.session import IndexView
-from rifflux.store import DocumentChange, Placed, Removal
+from rifflux.store import DocumentChange, Order, Placed, Removal, Selection
 from rifflux.types import UNTOLD, Document, Notice
 from rifflux.types.nouns import iso_time
 
@@ -103,13 +103,13 @@ class Chats:
 
         Raises `InvalidArgument` where there is no such chat.
         """
-        if not after:
-            rows = self._store.catalog.in_order(NAMESPACE, before=limit)
-        elif rows := self._store.catalog.in_order(NAMESPACE, after, before=limit, after=0):
-            rows.pop()
-        else:
-            raise InvalidArgument(f"no chat {after!r}: begin at the first page of the list of chats again")
-        return [_chat_of(row) for row in reversed(rows)]
+        place = None
+        if after:
+            place = (NAMESPACE, after)
+            if self._store.catalog.document(*place) is None:
+                raise InvalidArgument(f"no chat {after!r}: begin at the first page of the list of chats again")
+        rows = self._store.catalog.documents(Selection(NAMESPACE), Order.NEWEST, after=place, most=limit)
+        return [_chat_of(row.document) for row in rows]
 
     def get(self, id: str) -> Chat:
         """Return a chat with its answers; what cites a source that the user may not read any more is left out of them.

@@ -30,6 +30,7 @@ from rifflux.conversations.model import (
     conversation_of,
     conversation_row,
     message_of,
+    rows_in_order,
 )
 from rifflux.errors import Conflict, Cure, InvalidArgument, NotFound, NothingImported
 from rifflux.requests import (
@@ -123,7 +124,7 @@ class Conversations:
         """Delete a conversation with all its messages and return their number. Raises `NotFound`."""
         with self._store.transaction():
             self.get(id)
-            removed = self._store.catalog.write(Removal(id, [row.key for row in self._store.catalog.in_order(id)]))
+            removed = self._store.catalog.write(Removal(id, [row.key for row in rows_in_order(self._store, id)]))
             self._store.catalog.write(Removal(CONVERSATIONS, [id]))
         return removed
 
@@ -143,7 +144,7 @@ class Conversations:
         project = request.project
         archived = request.archived
         counts = self._store.catalog.namespaces()
-        found = [conversation_of(row, counts.get(row.key, 0)) for row in self._store.catalog.in_order(CONVERSATIONS)]
+        found = [conversation_of(row, counts.get(row.key, 0)) for row in rows_in_order(self._store, CONVERSATIONS)]
         return [each for each in found if project in (None, each.project) and archived in (None, each.archived)]
 
     def counts(self) -> Mapping[str, int]:
@@ -159,7 +160,7 @@ class Conversations:
     def messages(self, conversation_id: str) -> Sequence[Message]:
         """Return the messages of a conversation in order. Raises `NotFound`."""
         self.get(conversation_id)
-        return [message_of(row, conversation_id) for row in self._store.catalog.in_order(conversation_id)]
+        return [message_of(row, conversation_id) for row in rows_in_order(self._store, conversation_id)]
 
     def message(self, conversation_id: str, id: str) -> Message:
         """Return a message. Raises `NotFound`."""
@@ -432,7 +433,7 @@ class Conversations:
                 deadline_ms=request.deadline_ms,
             )
             further = request.neighbors + OTHERS if request.neighbors else 0
-            rows = self._store.catalog.around([hit.place for hit in found], further)
+            rows = self._store.catalog.around([hit.place for hit in found], further, further)
         hits = (self._hit(hit, rows.get(hit.place, ()), request.neighbors) for hit in found)
         trace = found.trace
         if not found and mode == LEXICAL and not trace.notes and self._store.counts()["chunks"]:

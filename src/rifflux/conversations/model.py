@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from rifflux.errors import InvalidArgument
+from rifflux.store import Order, Selection, Store
 from rifflux.text.dates import parse_time
 from rifflux.types import LONGEST_TITLE, Document, Failure, Hit, Notice, Page, bounded_title
 
@@ -379,3 +380,8 @@ def _checked(what: str, value: Value, *names: str) -> Value:
     for name in _too_long(value):
         raise InvalidArgument(f"{what}: {name} has more than {LONGEST_TITLE:,} characters: make it shorter")
     return replace(value, **texts)
+
+
+def rows_in_order(store: Store, conversation_id: str) -> list[Document]:
+    """Return the stored messages of a conversation by date, or all conversations."""
+    return [row.document for row in store.catalog.documents(Selection(conversation_id), Order.OLDEST, with_text=True)]

@@ -16,10 +16,11 @@ from rifflux.conversations.model import (
     branch_of,
     message_row,
     retitled,
+    rows_in_order,
     was_added,
 )
 from rifflux.ingest.chunking import Chunker, chunk_id, hash_of, identity_of, plain_blocks
-from rifflux.store import AnalyzedChunk, DocumentChange, Placed, Removal, Store
+from rifflux.store import AnalyzedChunk, DocumentChange, Placed, Removal, Selection, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.dates import parse_time, timestamp
 from rifflux.types import Chunk, Document
@@ -61,7 +62,7 @@ class MessageWriter:
         same = len(given) - len(fresh)
         report = ImportReport(added=new, changed=len(changed), unchanged=same)
         changes: list[DocumentChange] = []
-        if not known and not self.store.catalog.in_order(conversation.id, after=0):
+        if not known and not any(self.store.catalog.documents(Selection(conversation.id), most=1)):
             rows = sorted(fresh.values(), key=_time)
             changes = self._store(conversation.id, [self.turns(conversation.id, rows, at) for at in range(len(rows))])
         elif fresh:
@@ -77,7 +78,7 @@ class MessageWriter:
 
     def keep(self, conversation_id: str, keys: Container[str]) -> int:
         """Remove all messages except the given ones and those that the user added; return how many were removed."""
-        rows = self.store.catalog.in_order(conversation_id)
+        rows = rows_in_order(self.store, conversation_id)
         removed = [row.key for row in rows if row.key not in keys and not was_added(row)]
         for key in removed:
             self.remove(conversation_id, key)
@@ -85,7 +86,7 @@ class MessageWriter:
 
     def retitle(self, conversation: Conversation) -> None:
         """Update all messages of a conversation to its current title and state."""
-        rows = [retitled(row, conversation) for row in self.store.catalog.in_order(conversation.id)]
+        rows = [retitled(row, conversation) for row in rows_in_order(self.store, conversation.id)]
         self._store(conversation.id, [self.turns(conversation.id, rows, at) for at in range(len(rows))])
 
     def _put_among(
@@ -150,13 +151,14 @@ class MessageWriter:
 
     def _near(self, conversation_id: str, key: str, before: int, after: int) -> tuple[int, Sequence[Document]]:
         """Return the turns around a message, and its position among them."""
-        rows = self.store.catalog.in_order(conversation_id, key, before=before, after=after)
+        rows = self.store.catalog.around([(conversation_id, key)], before, after)[conversation_id, key]
         return [row.key for row in rows].index(key), rows
 
     def _stretch(self, conversation_id: str, keys: Sequence[str], before: int, after: int) -> Sequence[Document]:
         """Return the turns that surround many messages: a contiguous stretch if possible, otherwise all turns."""
         near = before + after
-        rows = self.store.catalog.in_order(conversation_id, keys[0], before=near, after=len(keys) + near)
+        first = (conversation_id, keys[0])
+        rows = self.store.catalog.around([first], near, len(keys) + near)[first]
         places = {row.key: place for place, row in enumerate(rows)}
         if places.keys() >= set(keys):
             origin = places[keys[0]]
@@ -165,7 +167,7 @@ class MessageWriter:
             ends = len(rows) <= origin + len(keys) + near
             if (begins or min(positions) >= before) and (ends or max(positions) + after < len(rows)):
                 return rows
-        return self.store.catalog.in_order(conversation_id)
+        return rows_in_order(self.store, conversation_id)
 
 
 def _time(row: Document) -> float:

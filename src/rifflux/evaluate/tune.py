@@ -24,6 +24,7 @@ from rifflux.retrieve.fuse.fusions import dump_fusion
 from rifflux.retrieve.pipeline import fetch, gather
 from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, FeatureInput, dump_weights, feature_input
 from rifflux.service.registry import Registry
+from rifflux.store import find_documents
 from rifflux.types import Ids, Progress, Ranking, Scores
 
 T = TypeVar("T")
@@ -134,11 +135,11 @@ def reset(registry: Registry) -> bool:
 
 def answerable(index: Index, collection: Collection) -> list[JudgedQuestion]:
     """Return the questions with a relevant document in the index. Raises `InvalidArgument` if there are too few."""
-    known = index.admin.store.catalog.find_documents
+    catalog = index.admin.store.catalog
     usable = [
         question
         for question in collection.questions
-        if any(grade > 0 and known(document) for document, grade in question.grades.items())
+        if any(grade > 0 and find_documents(catalog, document) for document, grade in question.grades.items())
     ]
     if len(usable) < FEWEST:
         raise InvalidArgument(

@@ -446,7 +446,7 @@ def _terms_of_messages(view: Store, some: Sequence[StoredDocument], analyze: Ana
     """Return the terms of each chunk of messages, to which the turns around them lend theirs."""
     window = Window()
     number = max(window.before, window.after) + OTHERS
-    around = view.catalog.around([_name_of(each) for each in some], number)
+    around = view.catalog.around([_name_of(each) for each in some], number, number)
     found: list[list[Terms]] = []
     for each in some:
         row = each.placed.change.document

@@ -20,7 +20,7 @@ from rifflux.session.license_policy import LicensePolicy
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
 from rifflux.session.writing import DOCUMENTS, Writer
-from rifflux.store import DocumentChange, FileRemoval, Listed, Placed, Removal, Store
+from rifflux.store import DocumentChange, FileRemoval, Listed, Placed, Removal, Selection, Store, find_documents
 from rifflux.text.dates import parse_time
 from rifflux.types import Document, Failure, Notice, Parsed, of_owner, parted, visible_namespace
 
@@ -267,7 +267,7 @@ class Documents:
                 place = (_marked(store, mark), key)
             else:
                 place = _BEGIN
-            for row in store.catalog.listed(place, limit - len(found) + 1):
+            for row in store.catalog.documents(Selection(), after=place, most=limit - len(found) + 1):
                 if len(found) == limit:
                     return DocumentPage(tuple(found), last)
                 found.append(_info(each, row, policy, several=reading.several))
@@ -304,7 +304,7 @@ def _namespace(key: str, name: str) -> str:
 def _known(store: Store, key: str) -> list[tuple[str, str]]:
     """Return the places of the documents of a key. Raises `InvalidArgument` if something else has that name."""
     several = f"{DOCUMENTS}/{key}"
-    known = store.catalog.find_documents(key)
+    known = find_documents(store.catalog, key)
     if any(namespace != several and (namespace, name) != (DOCUMENTS, key) for namespace, name in known):
         raise InvalidArgument(f"{key!r} names a file or a record of this collection already: choose another key")
     return known

@@ -18,6 +18,7 @@ from rifflux.session.removing import Remover
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView, ValueCache, delegated
 from rifflux.session.writing import Writer
+from rifflux.store import find_documents
 from rifflux.types import IndexReport, Scope
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Index:
 
     def __contains__(self, name: object) -> bool:
         """Return True if the caller may read a document of this key, path or identifier."""
-        return isinstance(name, str) and bool(self._view.reading().store.catalog.find_documents(name))
+        return isinstance(name, str) and bool(find_documents(self._view.reading().store.catalog, name))
 
     def __bool__(self) -> bool:
         """Return True: an index without documents is still one."""

@@ -28,7 +28,7 @@ from rifflux.session.arguments import checked_share, checked_text, checked_whole
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
-from rifflux.store import DocumentUses, Removal
+from rifflux.store import DocumentUses, Removal, Selection
 from rifflux.text.dates import parse_time
 from rifflux.types import Bound, Filter, Hit, Notice, Vectors
 from rifflux.types.nouns import iso_time
@@ -265,8 +265,8 @@ class Memories:
             filter = _filter_of(*bounds)
         else:
             filter = self.in_force(*bounds)
-        documents = self._store.catalog.documents(MEMORIES, filter)
-        found = self._with_uses(memory_of(each.key, each.text, each.metadata) for each in documents)
+        rows = self._store.catalog.documents(Selection(MEMORIES, filter=filter), with_text=True)
+        found = self._with_uses(memory_of(row.document.key, row.document.text, row.document.metadata) for row in rows)
         by_id = sorted(found, key=lambda memory: memory.id)
         return sorted(by_id, key=lambda memory: memory.created_at, reverse=True)
 
@@ -300,12 +300,13 @@ class Memories:
         A memory whose predecessor remains is not deleted, since the predecessor would come into force again.
         """
         until = self._now() - self.rules.purge_after_days * _DAY
-        old = Filter(kinds=(KIND,), bounds=(Bound("expires_at", most=until, missing=False),))
-        if not self._store.catalog.documents(MEMORIES, old):
+        expiry = Bound("expires_at", most=until, missing=False)
+        old = Selection(MEMORIES, filter=Filter(kinds=(KIND,), bounds=(expiry,)))
+        if not any(self._store.catalog.documents(old, most=1)):
             return 0
         with self._store.transaction():
             links = {memory.id: memory.superseded_by for memory in self.all(everything=True)}
-            expired = {document.key for document in self._store.catalog.documents(MEMORIES, old)}
+            expired = {row.document.key for row in self._store.catalog.documents(old)}
             expired -= {_last(id, links) for id in links if id not in expired and _left(id, links, expired) is None}
             return self._remove(expired)
 

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
 from rifflux.errors import Cure, InvalidArgument
-from rifflux.store import Store
+from rifflux.store import Selection, Store
 from rifflux.types import Document, Lines
 
 _RANGE = re.compile(r"(?P<name>.+?):(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?")
@@ -37,9 +37,9 @@ def namesakes(store: Store, name: str) -> list[tuple[str, str]]:
     """Return (namespace, key) of documents by file name, with or without suffix, ignoring case."""
     name_path = PurePosixPath(name.casefold())
     return [
-        (namespace, key)
-        for namespace, key, path in store.catalog.bearing(name_path.name, _COMPARED)
-        if _ends_in(PurePosixPath(path.casefold()), name_path)
+        (row.namespace, row.document.key)
+        for row in store.catalog.documents(Selection(words=name_path.name), most=_COMPARED)
+        if _ends_in(PurePosixPath(row.path.casefold()), name_path)
     ]
 
 
@@ -52,16 +52,16 @@ def lookalikes(store: Store, name: str) -> list[str]:
     """Return paths or keys that are similar to an unknown name or contain it, as suggestions."""
     words = PurePosixPath(name).name
     if words:
-        holding = store.catalog.bearing(words, _MOST_SUGGESTED)
+        matching = [*store.catalog.documents(Selection(words=words), most=_MOST_SUGGESTED)]
     else:
-        holding = []
+        matching = []
     called: dict[str, list[str]] = {}
-    for _, key, path in store.catalog.bearing("", _COMPARED):
-        for each in (PurePosixPath(path).name, PurePosixPath(path).stem):
-            called.setdefault(each.casefold(), []).append(path or key)
+    for row in store.catalog.documents(Selection(), most=_COMPARED):
+        for each in (PurePosixPath(row.path).name, PurePosixPath(row.path).stem):
+            called.setdefault(each.casefold(), []).append(row.path or row.document.key)
     near = get_close_matches(words.casefold(), called, _MOST_SUGGESTED, cutoff=0.6)
     like = [path for each in near for path in called[each]]
-    return [*dict.fromkeys([*like, *(path or key for _, key, path in holding)])][:_MOST_SUGGESTED]
+    return [*dict.fromkeys([*like, *(row.path or row.document.key for row in matching)])][:_MOST_SUGGESTED]
 
 
 def refuse_twice(places: Iterable[Path], label: str, store: Store) -> None:

@@ -12,7 +12,7 @@ from rifflux.service.nouns import JUDGEMENT, Event
 from rifflux.service.registry import Registry
 from rifflux.session.arguments import checked_query, checked_text
 from rifflux.session.session import IndexView
-from rifflux.store import Store, chunk_at
+from rifflux.store import Store, chunk_at, find_documents
 from rifflux.types import Document, Hit, of_owner, parted, visible_namespace
 from rifflux.types.nouns import iso_time
 
@@ -117,7 +117,7 @@ class Reader:
     def named(self, key: str) -> list[tuple[str, str]]:
         """Return the namespaces and keys of documents with a key, path or identifier."""
         key = checked_text("the name of a document", key)
-        found = self.store.catalog.find_documents(key) or identified(self.store, key)
+        found = find_documents(self.store.catalog, key) or identified(self.store, key)
         if found:
             return found
         labels = [label for label in self.view.labels.values() if key.startswith(f"{label}/")]
@@ -128,7 +128,9 @@ class Reader:
         """Return the places of a name that follows a root's folder name."""
         folder, _, name = key.partition("/")
         roots = [root for root in self.store.catalog.roots() if name and PurePath(root).name == folder]
-        return [place for root in dict.fromkeys(roots) for place in self.store.catalog.find_documents(f"{root}/{name}")]
+        return [
+            place for root in dict.fromkeys(roots) for place in find_documents(self.store.catalog, f"{root}/{name}")
+        ]
 
     @property
     def several(self) -> bool:

@@ -12,7 +12,7 @@ from rifflux.errors import OutOfScope
 from rifflux.session.arguments import checked_text
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
-from rifflux.store import FileRemoval, Removal, Store
+from rifflux.store import FileRemoval, Removal, Store, find_documents
 from rifflux.types import parted
 
 #: The characters that make a name a pattern.
@@ -66,7 +66,7 @@ class _Plan:
         """Return the number of documents to remove."""
         catalog = self.store.catalog
         return len(self.documents) + sum(
-            len(catalog.find_documents(f"{root}/{path}")) for root, paths in self.files.items() for path in paths
+            len(find_documents(catalog, f"{root}/{path}")) for root, paths in self.files.items() for path in paths
         )
 
     def carry_out(self) -> int:

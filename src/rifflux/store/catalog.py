@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,12 +27,15 @@ __all__ = [
     "FileState",
     "FileUpdate",
     "Listed",
+    "Order",
     "Placed",
     "Removal",
+    "Selection",
     "SourceData",
     "StoredDocument",
     "Write",
     "chunk_at",
+    "find_documents",
 ]
 
 
@@ -216,12 +220,36 @@ class CodePiece:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A document in a list: without its text, links and parts, but with the number of its chunks."""
+    """A document in a list, with the number of its chunks. Its links, tags and parts are omitted."""
 
     namespace: str
     path: str
     document: Document
     chunks: int
+
+
+class Order(StrEnum):
+    """The order of documents: by namespace, key and owner; or by date, undated ones last, ties as they were added."""
+
+    PLACE = "place"
+    OLDEST = "oldest"
+    NEWEST = "newest"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The documents that meet all given conditions.
+
+    `namespace` is theirs, `prefix` begins theirs, `name` is their key, path or absolute path, and their path or title
+    contains `words`, ignoring case. Without `works`, documents of works are excluded.
+    """
+
+    namespace: str | None = None
+    prefix: str = ""
+    name: str = ""
+    words: str = ""
+    filter: Filter = field(default_factory=Filter)
+    works: bool = True
 
 
 class Catalog(Protocol):
@@ -249,35 +277,33 @@ class Catalog(Protocol):
     def document(self, namespace: str, key: str) -> Document | None:
         """Return a document with its whole text, or None."""
 
-    def documents(self, namespace: str, filter: Filter) -> list[Document]:
-        """Return the documents of a namespace that pass a filter, with their whole texts, by key."""
+    def documents(
+        self,
+        where: Selection,
+        order: Order = Order.PLACE,
+        *,
+        after: tuple[str, str] | None = None,
+        most: int | None = None,
+        with_text: bool = False,
+    ) -> Iterator[Listed]:
+        """Yield documents, at most `most`, following the place `after`: a namespace and key.
+
+        Texts are read only `with_text`. They are read in pages. By date nothing follows a document that is gone.
+        """
 
     def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
         """Return documents with their whole texts by (namespace, key), without missing ones."""
 
-    def around(self, places: Sequence[tuple[str, str]], number: int) -> Mapping[tuple[str, str], Sequence[Document]]:
-        """Return documents by (namespace, key), each with up to `number` documents before and after it.
+    def around(
+        self, places: Sequence[tuple[str, str]], before: int, after: int
+    ) -> Mapping[tuple[str, str], Sequence[Document]]:
+        """Return documents by (namespace, key), each with as many of its namespace `before` and `after` it by date.
 
-        They are in the order of `in_order`, without missing ones.
+        Missing ones are omitted, and of all of them links, identifiers, tags and parts.
         """
 
     def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
         """Return the texts of documents by (namespace, key), without missing ones."""
-
-    def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
-        """Return (namespace, key, path) of documents whose path or title contains `words`, ignoring case.
-
-        At most `limit`, sorted by path.
-        """
-
-    def outlines(self, prefix: str) -> list[tuple[str, Document]]:
-        """Return the documents in namespaces with a prefix, by namespace and key.
-
-        Only title, metadata, license and identifiers are read.
-        """
-
-    def listed(self, after: tuple[str, str], limit: int) -> list[Listed]:
-        """Return up to `limit` documents by namespace and key, following the place `after`."""
 
     def stored(self, after: int = 0) -> Iterator[StoredDocument]:
         """Yield the documents in the order of their addition, following the number `after`, with all that is stored.
@@ -286,20 +312,8 @@ class Catalog(Protocol):
         OutOfScope for several owners.
         """
 
-    def find_documents(self, key: str) -> list[tuple[str, str]]:
-        """Return the (namespace, key) of every document with this key, path or absolute path."""
-
     def namespaces(self) -> Mapping[str, int]:
         """Return the number of documents of each namespace."""
-
-    def in_order(
-        self, namespace: str, key: str | None = None, *, before: int = 0, after: int | None = None
-    ) -> list[Document]:
-        """Return the documents of a namespace by date, undated ones last, ties in the order of addition.
-
-        With a `key`, only that document with `before` and `after` documents around it (None: all after it); empty if it
-        does not exist. With `before` alone, only the last ones. Links, identifiers, tags and parts are omitted.
-        """
 
     def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
         """Return the recorded states of a root's files by path; with `below`, only of this file or folder."""
@@ -371,6 +385,11 @@ class Catalog(Protocol):
 
         Without documents it is the only one.
         """
+
+
+def find_documents(catalog: Catalog, name: str) -> list[tuple[str, str]]:
+    """Return the (namespace, key) of every document with this key, path or absolute path."""
+    return sorted((row.namespace, row.document.key) for row in catalog.documents(Selection(name=name)))
 
 
 def chunk_at(catalog: Catalog, chunk_id: str) -> Hit | None:

@@ -14,11 +14,14 @@ from rifflux.store import (
     FileRemoval,
     FileState,
     FileUpdate,
+    Order,
     Placed,
     Removal,
+    Selection,
     SourceData,
     Store,
     chunk_at,
+    find_documents,
 )
 from rifflux.testing.making import NeedsStore, change
 from rifflux.types import Filter, Identifier, Link, Part, Ranking, Tag, Why
@@ -30,9 +33,9 @@ class CatalogContract(NeedsStore):
     def test_equal_keys_in_two_namespaces_are_two_documents(self, store: Store) -> None:
         store.catalog.write(Placed("one", change("README.md", "first words", first_id=1)))
         store.catalog.write(Placed("two", change("README.md", "second words", first_id=2)))
-        assert store.catalog.find_documents("README.md") == [("one", "README.md"), ("two", "README.md")]
+        assert find_documents(store.catalog, "README.md") == [("one", "README.md"), ("two", "README.md")]
         store.catalog.write(Removal("one", ["README.md"]))
-        assert store.catalog.find_documents("README.md") == [("two", "README.md")]
+        assert find_documents(store.catalog, "README.md") == [("two", "README.md")]
 
     def test_many_at_once_are_as_one_after_the_other(self, store: Store) -> None:
         store.catalog.write(Placed("c", change("known", "old words", "kept", first_id=1)))
@@ -47,15 +50,15 @@ class CatalogContract(NeedsStore):
         for number, (namespace, key) in enumerate((("two", "a"), ("one", "b"), ("one", "a"))):
             put = change(key, "some words", "more", first_id=2 * number + 1, title=f"{namespace} {key}", kind="note")
             store.catalog.write(Placed(namespace, put))
-        first, second = store.catalog.listed(("", ""), 2)
+        first, second = store.catalog.documents(Selection(), most=2)
         assert [(first.namespace, first.document.key), (second.namespace, second.document.key)] == [
             ("one", "a"),
             ("one", "b"),
         ]
-        (last,) = store.catalog.listed(("one", "b"), 2)
+        (last,) = store.catalog.documents(Selection(), after=("one", "b"), most=2)
         assert (last.namespace, last.path, last.chunks) == ("two", "a", 2)
         assert (last.document.title, last.document.kind, last.document.text) == ("two a", "note", "")
-        assert store.catalog.listed(("two", "a"), 2) == []
+        assert not [*store.catalog.documents(Selection(), after=("two", "a"), most=2)]
 
     def test_everything_stored_is_read_in_the_order_of_addition(self, store: Store) -> None:
         store.catalog.write(FileUpdate("/root", FileState("f.md", 10, 1, "h"), None))
@@ -197,8 +200,10 @@ class CatalogContract(NeedsStore):
         store.catalog.write(Placed("other", change("b", "text")))
         places = [("works/x", "a"), ("other", "b"), ("other", "gone")]
         assert store.catalog.documents_at(places) == {place: store.catalog.document(*place) for place in places[:2]}
-        ((namespace, outline),) = store.catalog.outlines("works/")
-        assert (namespace, outline.key, outline.title, outline.identifiers) == ("works/x", "a", "T", names)
+        (row,) = store.catalog.documents(Selection(prefix="works/"))
+        outline = row.document
+        assert (row.namespace, outline.key, outline.title, outline.identifiers) == ("works/x", "a", "T", names)
+        assert [row.namespace for row in store.catalog.documents(Selection(works=False))] == ["other"]
 
     def test_a_chunk_comes_back_by_its_public_id(self, store: Store) -> None:
         store.catalog.write(Placed("c", change("a", "first", "second", first_id=0xABC)))
@@ -263,8 +268,9 @@ class CatalogContract(NeedsStore):
             ("a%b", None),
             ("axb", None),
         ):
-            assert [found for _, found, _ in store.catalog.bearing(words, 5)] == ([key] if key else [])
-        assert len(store.catalog.bearing("", 1)) == 1
+            found = store.catalog.documents(Selection(words=words))
+            assert [row.document.key for row in found] == ([key] if key else [])
+        assert len([*store.catalog.documents(Selection(), most=1)]) == 1
 
     def test_source_code_is_distinguished_from_the_rest(self, store: Store) -> None:
         store.catalog.write(Placed("c", change("a.py", "one", "two", first_id=1, kind="code")))
@@ -286,15 +292,26 @@ class CatalogContract(NeedsStore):
             store.catalog.write(Placed("talk", change(key, f"words {key}", created_at=date)))
         store.catalog.write(Placed("other", change("early", "words", first_id=7)))
         assert store.catalog.namespaces() == {"talk": 4, "other": 1}
-        found = store.catalog.in_order("talk")
-        assert [each.key for each in found] == ["early", "early2", "late", "none"]
-        assert found[0] == store.catalog.document("talk", "early")
+        expected = ["early", "early2", "late", "none"]
 
-        def around(key: str, before: int, after: int | None) -> list[str]:
-            return [each.key for each in store.catalog.in_order("talk", key, before=before, after=after)]
+        def listed(order: Order, after: str | None = None, most: int | None = None) -> list[str]:
+            place = None if after is None else ("talk", after)
+            found = store.catalog.documents(Selection("talk"), order, after=place, most=most)
+            return [each.document.key for each in found]
+
+        assert listed(Order.OLDEST) == expected
+        assert listed(Order.NEWEST) == expected[::-1]
+        assert listed(Order.OLDEST, "early", 2) == ["early2", "late"]
+        assert listed(Order.NEWEST, "late") == ["early2", "early"]
+        assert listed(Order.OLDEST, "unknown") == []
+        (first,) = store.catalog.documents(Selection("talk"), Order.OLDEST, most=1, with_text=True)
+        assert first.document == store.catalog.document("talk", "early")
+
+        def around(key: str, before: int, after: int) -> list[str]:
+            found = store.catalog.around([("talk", key)], before, after)
+            return [each.key for each in found.get(("talk", key), ())]
 
         assert around("early2", 1, 1) == ["early", "early2", "late"]
         assert around("early2", 5, 0) == ["early", "early2"]
-        assert around("none", 2, None) == ["early2", "late", "none"]
-        assert around("unknown", 2, None) == []
-        assert [each.key for each in store.catalog.in_order("talk", before=2)] == ["late", "none"]
+        assert around("none", 2, 5) == ["early2", "late", "none"]
+        assert around("unknown", 2, 5) == []

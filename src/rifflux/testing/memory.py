@@ -50,6 +50,7 @@ from rifflux.store import (
     Listed,
     Mended,
     ModelInfo,
+    Order,
     Pending,
     Placed,
     Problem,
@@ -57,6 +58,7 @@ from rifflux.store import (
     Record,
     Records,
     Removal,
+    Selection,
     Semantic,
     SourceData,
     State,
@@ -134,11 +136,14 @@ class _Row:
     @property
     def whole(self) -> Document:
         """Return it as lists of documents have it: without what hangs on it."""
-        return replace(self.document, links=(), identifiers=(), tags=(), parts=())
+        return replace(self.document, links=(), tags=(), parts=())
 
-    @property
-    def outline(self) -> Document:
-        return replace(self.document, text="", links=(), tags=(), parts=())
+    def is_called(self, name: str) -> bool:
+        """Return whether a name is its key, path or absolute path."""
+        path = self.change.path
+        splits = {(name[:place], name[place + 1 :]) for place, char in enumerate(name) if char == "/"}
+        is_root = self.namespace == name and name.endswith(f"/{path}")
+        return name in (self.document.key, path) or is_root or bool({self.place, (self.namespace, path)} & splits)
 
 
 @dataclass(slots=True)
@@ -465,39 +470,58 @@ class MemoryCatalog(Catalog):
         row = self.view.row_at((namespace, key))
         return row.document if row else None
 
-    def documents(self, namespace: str, filter: Filter) -> list[Document]:
-        found = [row for row in self.view.rows_in(namespace) if _passes(row, filter)]
-        return [row.whole for row in sorted(found, key=lambda row: row.document.key)]
+    def documents(
+        self,
+        where: Selection,
+        order: Order = Order.PLACE,
+        *,
+        after: Place | None = None,
+        most: int | None = None,
+        with_text: bool = False,
+    ) -> Iterator[Listed]:
+        rows = self._selected(where)
+        if order is Order.PLACE:
+            rows = [row for row in rows if after is None or row.place > after]
+        else:
+            rows.sort(key=lambda row: row.by_date, reverse=order is Order.NEWEST)
+            if after is not None:
+                rows = rows[[row.place for row in rows].index(after) + 1 :] if self.view.row_at(after) else []
+        for row in rows[:most]:
+            document = row.whole if with_text else replace(row.whole, text="")
+            yield Listed(self.view.named(row), row.change.path, document, len(row.change.chunks))
+
+    def _selected(self, where: Selection) -> list[_Row]:
+        """Return the documents of a selection by namespace, key and owner."""
+        rows = self.view.rows() if where.namespace is None else self.view.rows_in(where.namespace)
+        folded = where.words.casefold()
+        return sorted(
+            (
+                row
+                for row in rows
+                if row.namespace.startswith(where.prefix)
+                and (not where.name or row.is_called(where.name))
+                and any(folded in text.casefold() for text in (row.change.path, row.document.title))
+                and (where.works or not row.is_work)
+                and _passes(row, where.filter)
+            ),
+            key=lambda row: (*row.place, row.owner),
+        )
 
     def documents_at(self, places: Sequence[Place]) -> Mapping[Place, Document]:
         found = {place: self.view.row_at(place) for place in places}
         return {place: row.document for place, row in found.items() if row}
 
-    def around(self, places: Sequence[Place], number: int) -> Mapping[Place, Sequence[Document]]:
+    def around(self, places: Sequence[Place], before: int, after: int) -> Mapping[Place, Sequence[Document]]:
         found = {}
-        for namespace, key in places:
-            among = self.in_order(namespace, key, before=number, after=number)
-            if among:
-                found[namespace, key] = among
+        for place in places:
+            rows = self.view.rows_in(place[0])
+            for at, row in enumerate(rows):
+                if row is self.view.row_at(place):
+                    found[place] = [each.whole for each in rows[max(at - before, 0) : at + after + 1]]
         return found
 
     def texts(self, places: Collection[Place]) -> Mapping[Place, str]:
         return {place: document.text for place, document in self.documents_at([*places]).items()}
-
-    def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
-        folded = words.casefold()
-        rows = sorted(self.view.rows(), key=lambda row: (row.change.path, *row.place))
-        found = [
-            row for row in rows if any(folded in text.casefold() for text in (row.change.path, row.document.title))
-        ]
-        return [(self.view.named(row), row.document.key, row.change.path) for row in found[:limit]]
-
-    def outlines(self, prefix: str) -> list[tuple[str, Document]]:
-        return [(self.view.named(row), row.outline) for row in self.view.rows() if row.namespace.startswith(prefix)]
-
-    def listed(self, after: Place, limit: int) -> list[Listed]:
-        rows = [row for row in self.view.rows() if row.place > after][:limit]
-        return [Listed(self.view.named(row), row.change.path, row.outline, len(row.change.chunks)) for row in rows]
 
     def stored(self, after: int = 0) -> Iterator[StoredDocument]:
         if self.view.several:
@@ -513,33 +537,8 @@ class MemoryCatalog(Catalog):
             records = owned.records.get(row.place, {})
             yield StoredDocument(row.number, placed, lengths, records, owned.uses.get(row.place))
 
-    def find_documents(self, key: str) -> list[Place]:
-        splits = {(key[:place], key[place + 1 :]) for place, char in enumerate(key) if char == "/"}
-        found = []
-        for row in self.view.rows():
-            path = row.change.path
-            if (
-                key in (row.document.key, path)
-                or (row.namespace == key and key.endswith(f"/{path}"))
-                or {row.place, (row.namespace, path)} & splits
-            ):
-                found.append((self.view.named(row), row.document.key))
-        return sorted(found)
-
     def namespaces(self) -> Mapping[str, int]:
         return Counter(row.namespace for row in self.view.rows())
-
-    def in_order(
-        self, namespace: str, key: str | None = None, *, before: int = 0, after: int | None = None
-    ) -> list[Document]:
-        rows = self.view.rows_in(namespace)
-        if key is None:
-            return [row.whole for row in rows[-before:]]
-        places = [place for place, row in enumerate(rows) if row.document.key == key]
-        if not places:
-            return []
-        end = len(rows) if after is None else places[0] + after + 1
-        return [row.whole for row in rows[max(places[0] - before, 0) : end]]
 
     def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
         found = {}

@@ -31,6 +31,7 @@ from rifflux.store import (
     Record,
     Records,
     Removal,
+    Selection,
     Semantic,
     SourceData,
     Store,
@@ -42,6 +43,14 @@ from rifflux.types import Execution, Filter, Identifier, Ids, Link, Query, Ranki
 _WORD = "kingfisher"
 _KEYS = ("a", "b", "a.txt", "/root/a.txt")
 
+_SELECTIONS = (
+    Selection(),
+    Selection("c"),
+    Selection(words="a"),
+    Selection(filter=Filter(kinds=("note",))),
+    *(Selection(name=key) for key in _KEYS),
+)
+
 #: Every method that reads, called with everyone's ids and keys. New methods belong here, or in a list below.
 _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "probe": lambda store, ids: store.probe(),
@@ -50,19 +59,14 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "match": lambda store, ids: [_listed(store.lexical.match(query, 50, WEIGHTS)) for query in _queries()],
     "nearest": lambda store, ids: [_listed(store.semantic.nearest(query, _vector(store), 50)) for query in _queries()],
     "hydrate": lambda store, ids: store.catalog.hydrate(Ranking(ids, np.ones(len(ids)))),
-    "find_documents": lambda store, ids: [store.catalog.find_documents(key) for key in _KEYS],
     "document": lambda store, ids: [store.catalog.document("c", key) for key in _KEYS],
     "documents_at": lambda store, ids: dict(store.catalog.documents_at([("c", key) for key in _KEYS])),
     "texts": lambda store, ids: dict(store.catalog.texts([("c", key) for key in _KEYS])),
-    "bearing": lambda store, ids: store.catalog.bearing("", 1000),
     "code_of": lambda store, ids: dict(store.catalog.code_of(ids)),
     "stored": lambda store, ids: [*store.catalog.stored()] if len(store.owners) == 1 else [],
-    "listed": lambda store, ids: store.catalog.listed(("", ""), 1000),
-    "outlines": lambda store, ids: store.catalog.outlines(""),
     "chunks_of": lambda store, ids: [store.catalog.chunks_of("c", key) for key in _KEYS],
     "namespaces": lambda store, ids: dict(store.catalog.namespaces()),
-    "in_order": lambda store, ids: [store.catalog.in_order("c"), store.catalog.in_order("c", "b", before=5, after=0)],
-    "around": lambda store, ids: dict(store.catalog.around([("c", key) for key in _KEYS], 5)),
+    "around": lambda store, ids: dict(store.catalog.around([("c", key) for key in _KEYS], 5, 3)),
     "files": lambda store, ids: store.catalog.files("/root"),
     "some_files": lambda store, ids: store.catalog.some_files(1000),
     "languages": lambda store, ids: store.catalog.languages(),
@@ -94,7 +98,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "vocabulary": lambda store, ids: [
         dict(store.lexical.vocabulary(start, 1, 20)) for start in ("", "k", "c", "|", "1")
     ],
-    "documents": lambda store, ids: store.catalog.documents("c", Filter(kinds=("note",))),
+    "documents": lambda store, ids: [[*store.catalog.documents(where, with_text=True)] for where in _SELECTIONS],
     "uses": lambda store, ids: dict(store.catalog.uses("c", _KEYS)),
     "counts": lambda store, ids: dict(store.counts()),
     "contents": lambda store, ids: store.contents(),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rifflux.errors import OutOfScope
-from rifflux.store import FileRemoval, Placed, Removal, Store
+from rifflux.store import FileRemoval, Placed, Removal, Store, find_documents
 from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, vector_of, words
 from rifflux.testing.owners import everything, filled
 from rifflux.types import Ranking, of_owner
@@ -108,7 +108,7 @@ class UnitedContract(NeedsOpened):
         hits = both.catalog.hydrate(ranking)
         assert [hit.owner for hit in hits] == ["ann", "bob"]
         places = [(of_owner("c", owner), "a") for owner in ("ann", "bob")]
-        assert [hit.place for hit in hits] == places == both.catalog.find_documents("a")
+        assert [hit.place for hit in hits] == places == find_documents(both.catalog, "a")
         assert both.catalog.identified(["doi:10.1/a"])["doi:10.1/a"][:2] == [places[0], (places[0][0], "b")]
         alone = [opened.of(owner).catalog.document("c", "a") for owner in ("ann", "bob")]
         assert [both.catalog.documents_at(places)[place] for place in places] == alone

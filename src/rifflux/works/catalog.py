@@ -22,7 +22,7 @@ from rifflux.session.reading import identified
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Embedded, Writer
-from rifflux.store import Removal
+from rifflux.store import Removal, Selection, find_documents
 from rifflux.text.licenses import license_of
 from rifflux.text.schemes import SCHEMES
 from rifflux.types import LICENSED, UNTOLD, Failure, Filter, Hit, Progress, Ranking, parted
@@ -288,8 +288,8 @@ class WorksCatalog:
         """
         source = request.source
         view = self._view.reading()
-        outlines = view.store.catalog.outlines(LICENSED)
-        found = [each for each in outlines if source is None or source in each[1].metadata.get("sources", ())]
+        works = [(row.namespace, row.document) for row in view.store.catalog.documents(Selection(prefix=LICENSED))]
+        found = [each for each in works if source is None or source in each[1].metadata.get("sources", ())]
         if source is not None and not found:
             raise NotFound(f"no work is of the source {source!r}", cure=Cure.LIST_WORKS)
         visible = view.visible
@@ -370,7 +370,7 @@ class WorksCatalog:
 def _place(identifier: str, view: IndexView) -> tuple[str, str]:
     """Return the location of a work; if several collections have it, the caller's own come first."""
     identifier = checked_text("the name of a work", identifier)
-    named = identified(view.store, identifier) or view.store.catalog.find_documents(identifier)
+    named = identified(view.store, identifier) or find_documents(view.store.catalog, identifier)
     places = [place for place in named if place[0].startswith(LICENSED)]
     if not places:
         raise NotFound(f"no work {identifier!r}: give an identifier such as doi:…, arxiv:… or source:key")

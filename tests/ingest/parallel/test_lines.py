@@ -16,6 +16,7 @@ from rifflux.ingest import prepare, sync
 from rifflux.ingest.prepare import lines_of, scan
 from rifflux.ingest.walk.find import Finder, FoundFile
 from rifflux.ingest.walk.inside import Place
+from rifflux.store import find_documents
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ class TestChanges:
         path, real = records(tmp_path / "birds.jsonl", 60), prepare._lines
 
         def interrupted(*arguments: object) -> object:
-            if index.admin.store.catalog.find_documents("20"):
+            if find_documents(index.admin.store.catalog, "20"):
                 raise KeyboardInterrupt
             return real(*arguments)  # type: ignore[arg-type]
 

@@ -12,6 +12,7 @@ import pytest
 
 import rifflux
 from rifflux import Index, InvalidArgument, ModelError, Unreadable, WorksReport
+from rifflux.store import Selection
 from rifflux.testing import everything
 from rifflux.types import Failure
 from tests.support.files import make_pdf
@@ -46,7 +47,7 @@ def named(report: WorksReport, folder: Path) -> WorksReport:
 
 def held(index: Index) -> Any:
     store = index.admin.store
-    return everything(store, []) | {"works": index.works.all(), "listed": store.catalog.listed(("", ""), 100)}
+    return everything(store, []) | {"works": index.works.all(), "listed": [*store.catalog.documents(Selection())]}
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -23,8 +23,10 @@ from rifflux.store.catalog import (
     FileState,
     FileUpdate,
     Listed,
+    Order,
     Placed,
     Removal,
+    Selection,
     SourceData,
     StoredDocument,
     Write,
@@ -68,6 +70,12 @@ STORED_AT_ONCE = 64
 _TRIES = 5
 #: The fields of a row that lead from document to document.
 _LINKED = ("place", "owner", "rest", "outline", "first")
+#: The fields by which rows of documents are sorted.
+_ORDERS: Mapping[Order, Sequence[Any]] = {
+    Order.PLACE: ("namespace", "key", "owner"),
+    Order.OLDEST: ("order", "added"),
+    Order.NEWEST: ({"order": "desc"}, {"added": "desc"}),
+}
 _WORKS = {"term": {"is_work": True}}
 
 
@@ -386,32 +394,50 @@ class OpenSearchCatalog(Catalog):
     def _named(self, row: Mapping[str, Any]) -> str:
         return of_owner(row["place"][0], self._owner_of(row))
 
-    def documents(self, namespace: str, filter: Filter) -> list[Document]:
-        narrow = [*self._within(namespace), *conditions(filter)]
-        return [document_of(row) for row in self.rows.scan("document", narrow, ("outline", "text"), order=["key"])]
+    def documents(
+        self,
+        where: Selection,
+        order: Order = Order.PLACE,
+        *,
+        after: Place | None = None,
+        most: int | None = None,
+        with_text: bool = False,
+    ) -> Iterator[Listed]:
+        position: Sequence[Any] = ()
+        if after is not None and order is Order.PLACE:
+            # No owner's name sorts after this one.
+            position = (keyword(after[0]), keyword(after[1]), "\U0010ffff", "")
+        elif after is not None:
+            row = self._at([after], ("order", "added")).get(after)
+            if row is None:
+                return
+            position = (row["order"], row["added"], row["_id"])
+        fields = (*OUTLINE, "text") if with_text else OUTLINE
+        narrow = [*self._selected(where)]
+        for row in self.rows.scan("document", narrow, fields, _ORDERS[order], most, after=position):
+            yield Listed(self._named(row), row["place"][2], document_of(row), len(row["chunks"]))
 
-    def in_order(
-        self, namespace: str, key: str | None = None, *, before: int = 0, after: int | None = None
-    ) -> list[Document]:
-        if key is not None:
-            return self._around([(namespace, key)], before, after).get((namespace, key), [])
-        narrow = self._within(namespace)
-        fields = ("outline", "text")
-        if not before:
-            return [document_of(row) for row in self.rows.scan("document", narrow, fields, order=["order", "added"])]
-        last: list[Any] = [{"order": "desc"}, {"added": "desc"}]
-        return [document_of(row) for row in self.rows.scan("document", narrow, fields, last, before)][::-1]
+    def _selected(self, where: Selection) -> Iterator[JSON]:
+        """Yield the conditions for the documents of a selection."""
+        if where.namespace is not None:
+            yield from self._within(where.namespace)
+        if where.prefix:
+            yield {"prefix": {"namespace": where.prefix}}
+        if where.name:
+            yield any_of(_named_by(where.name))
+        if where.words:
+            escaped = re.sub(r"([\\*?])", r"\\\1", where.words.casefold())
+            yield {"wildcard": {"names": {"value": f"*{escaped}*"}}}
+        if not where.works:
+            yield none_of([_WORKS])
+        yield from conditions(where.filter)
 
-    def around(self, places: Sequence[Place], number: int) -> Mapping[Place, Sequence[Document]]:
-        return self._around(places, number, number)
-
-    def _around(self, places: Sequence[Place], before: int, after: int | None) -> dict[Place, list[Document]]:
-        """Return documents with those around them, by place: their own in one request, the others' in another."""
+    def around(self, places: Sequence[Place], before: int, after: int) -> Mapping[Place, Sequence[Document]]:
+        """Read their own rows in one request, and the others' in another."""
         own = self._at(places, ("outline", "text", "order", "added"))
         bodies = []
-        most = PAGE if after is None else after
         for (namespace, _), row in own.items():
-            for direction, size in (("desc", before), ("asc", most)):
+            for direction, size in (("desc", before), ("asc", after)):
                 order = [{"order": direction}, {"added": direction}]
                 position = [row["order"], row["added"]]
                 options: JSON = {"size": size, "sort": order, "search_after": position, "_source": ["outline", "text"]}
@@ -420,35 +446,8 @@ class OpenSearchCatalog(Catalog):
         found = {}
         for number, (place, row) in enumerate(own.items()):
             earlier, later = answers[2 * number : 2 * number + 2]
-            if after is None and len(later) == most:
-                every = [*self.rows.scan("document", self._within(place[0]), ("outline", "text"), ["order", "added"])]
-                keys = [json.loads(each["outline"])["key"] for each in every]
-                later = every[keys.index(place[1]) + 1 :]
             found[place] = [document_of(each) for each in (*reversed(earlier), row, *later)]
         return found
-
-    def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
-        narrow: list[JSON] = []
-        if words:
-            escaped = re.sub(r"([\\*?])", r"\\\1", words.casefold())
-            narrow = [{"wildcard": {"names": {"value": f"*{escaped}*"}}}]
-        found = self.rows.scan("document", narrow, ("place", "owner"), ["path", "namespace", "key"], limit)
-        return [(self._named(row), row["place"][1], row["place"][2]) for row in found]
-
-    def outlines(self, prefix: str) -> list[tuple[str, Document]]:
-        narrow: list[JSON] = []
-        if prefix:
-            narrow.append({"prefix": {"namespace": prefix}})
-        rows = self.rows.scan("document", narrow, OUTLINE, order=["namespace", "key", "owner"])
-        return [(self._named(row), document_of(row)) for row in rows]
-
-    def listed(self, after: Place, limit: int) -> list[Listed]:
-        order = ["namespace", "key", "owner"]
-        # No owner's name sorts after this one.
-        position = [keyword(after[0]), keyword(after[1]), "\U0010ffff"]
-        options: JSON = {"size": limit, "sort": order, "search_after": position, "_source": OUTLINE}
-        rows = [each["_source"] for each in self.rows.search("document", **options)["hits"]["hits"]]
-        return [Listed(self._named(row), row["place"][2], document_of(row), len(row["chunks"])) for row in rows]
 
     def stored(self, after: int = 0) -> Iterator[StoredDocument]:
         if self.rows.several:
@@ -478,18 +477,6 @@ class OpenSearchCatalog(Catalog):
             if all(id in known for some in ids.values() for id in some):
                 return [(row, [known[id] for id in ids[row["_id"]]]) for row in rows]
         raise Busy(f"{self.rows.engine.address} is written all the time: try again")
-
-    def find_documents(self, key: str) -> list[Place]:
-        wanted = [terms("key", [keyword(key)]), terms("path", [keyword(key)])]
-        for place, char in enumerate(key):
-            if char == "/":
-                start = keyword(key[:place])
-                rest = [keyword(key[place + 1 :])]
-                wanted.append(all_of([terms("namespace", [start]), any_of([terms("key", rest), terms("path", rest)])]))
-        ends = [keyword(key[place + 1 :]) for place, char in enumerate(key) if char == "/"]
-        wanted.append(all_of([terms("namespace", [keyword(key)]), terms("path", ends)]))
-        found = self.rows.scan("document", [any_of(wanted)], ("place", "owner"))
-        return sorted((self._named(row), row["place"][1]) for row in found)
 
     def namespaces(self) -> Mapping[str, int]:
         return self.rows.cached("namespaces", lambda: self.rows.values("document", "namespace"))
@@ -624,6 +611,19 @@ class OpenSearchCatalog(Catalog):
 
 def _listed(chunk: Sequence[int]) -> ListedChunk:
     return ListedChunk(*chunk)
+
+
+def _named_by(name: str) -> Iterator[JSON]:
+    """Yield conditions of which a document meets one if a name is its key, path or absolute path."""
+    yield terms("key", [keyword(name)])
+    yield terms("path", [keyword(name)])
+    places = [place for place, char in enumerate(name) if char == "/"]
+    for place in places:
+        rest = [keyword(name[place + 1 :])]
+        split = any_of([terms("key", rest), terms("path", rest)])
+        yield all_of([terms("namespace", [keyword(name[:place])]), split])
+    ends = [keyword(name[place + 1 :]) for place in places]
+    yield all_of([terms("namespace", [keyword(name)]), terms("path", ends)])
 
 
 def _names(row: Mapping[str, Any]) -> list[str]:

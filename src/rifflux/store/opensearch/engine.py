@@ -659,18 +659,21 @@ class OwnedRows:
         order: Sequence[Any] = (),
         most: int | None = None,
         among: Iterable[str] | None = None,
+        after: Sequence[Any] = (),
     ) -> Iterator[JSON]:
-        """Yield the rows of a type that meet conditions, in an order, read in pages."""
+        """Yield the rows of a type that meet conditions, in an order, read in pages.
+
+        `after` are the values of the order, and the id, of the row that they follow.
+        """
         # All pages are of one state.
         query = all_of(self.conditions(type, conditions))
-        after: list[Any] = []
         left = most
         while left is None or left > 0:
             size = PAGE if left is None else min(PAGE, left)
             body: JSON = {"track_total_hits": False, "query": query, "size": size, "_source": fields}
             body["sort"] = [*order, "row"]
             if after:
-                body["search_after"] = after
+                body["search_after"] = [*after]
             (found,) = self.search_all([body], among=among)
             hits = found["hits"]["hits"]
             yield from (each["_source"] | {"_id": each["_id"]} for each in hits)

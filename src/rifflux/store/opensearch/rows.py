@@ -37,6 +37,7 @@ CHUNK_STORED = ("uid", "document", "position", "hash", "length", "facts", "passa
 #: Stands for the time of an undated document, after all others.
 UNDATED = 1e18
 
+_NO_REST = '{"links": [], "tags": [], "parts": []}'
 _LINE = re.compile("\n")
 _as_json = json.JSONEncoder(default=str).encode
 
@@ -137,14 +138,10 @@ def document_of(row: Mapping[str, Any]) -> Document:
     """Return the document of a row, with as much as was read of it."""
     outline = json.loads(row["outline"])
     identifiers = tuple(Identifier(*each) for each in outline.pop("identifiers"))
-    if "rest" not in row:
-        # Lists of documents have their texts or their identifiers.
-        if "text" in row:
-            return Document(text=row["text"], **outline)
-        return Document(text="", **outline, identifiers=identifiers)
-    rest = json.loads(row["rest"])
+    # Lists of documents have no rest, and perhaps no text.
+    rest = json.loads(row.get("rest", _NO_REST))
     return Document(
-        text=row["text"],
+        text=row.get("text", ""),
         **outline,
         identifiers=identifiers,
         links=tuple(Link(*each) for each in rest["links"]),

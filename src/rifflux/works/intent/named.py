@@ -18,7 +18,7 @@ import numpy as np
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.table import NAMED, OUTRIGHT, Candidates, declare
 from rifflux.session.license_policy import LicensePolicy
-from rifflux.store import Store
+from rifflux.store import Store, find_documents
 from rifflux.text.identifiers import named_results
 from rifflux.text.question_words import framed
 from rifflux.text.schemes import parse_identifier
@@ -158,7 +158,7 @@ def _places(text: str, store: Store) -> Mapping[str, list[Place]]:
                 found.setdefault(name, known[each])
     for name in codes:
         is_key = any(each.isdigit() for each in name) and any(each.isalpha() for each in name)
-        if is_key and name not in found and (places := store.catalog.find_documents(name)):
+        if is_key and name not in found and (places := find_documents(store.catalog, name)):
             found[name] = places
     if not known.keys().isdisjoint(keyed.values()):
         for name, places in _titled(keyed, known, store).items():

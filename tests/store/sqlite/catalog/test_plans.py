@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rifflux.store import DocumentChange, Placed, chunk_at
+from rifflux.store import DocumentChange, Placed, Selection, chunk_at, find_documents
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import MODEL, change
 from rifflux.types import Filter, Ranking
@@ -19,8 +19,8 @@ LOOKUPS: dict[str, Callable[[SqliteStore], object]] = {
     "hydrate": lambda store: store.catalog.hydrate(Ranking(IDS, np.zeros(2))),
     "chunk": lambda store: chunk_at(store.catalog, f"{1:016x}"),
     "chunks_of": lambda store: store.catalog.chunks_of("c", "a"),
-    "find_documents": lambda store: store.catalog.find_documents("c/a"),
-    "listed": lambda store: store.catalog.listed(("c", ""), 10),
+    "find_documents": lambda store: find_documents(store.catalog, "c/a"),
+    "listed": lambda store: [*store.catalog.documents(Selection(), after=("c", ""), most=10)],
     "document": lambda store: store.catalog.document("c", "a"),
     "vectors_of": lambda store: store.semantic.vectors_of(IDS),
     "vectors_by_hash": lambda store: store.semantic.vectors_by_hash([1, 2]),

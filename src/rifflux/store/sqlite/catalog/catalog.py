@@ -23,7 +23,9 @@ from rifflux.store.catalog import (
     Edge,
     FileState,
     Listed,
+    Order,
     Placed,
+    Selection,
     SourceData,
     StoredDocument,
     Write,
@@ -33,7 +35,7 @@ from rifflux.store.sqlite.catalog.documents import carry_out, put_documents
 from rifflux.store.sqlite.connection.connect import text_hash
 from rifflux.store.sqlite.connection.engine import GenerationCache, unmoved
 from rifflux.store.sqlite.connection.view import OwnerView
-from rifflux.store.sqlite.filters import where
+from rifflux.store.sqlite.filters import where as condition_of
 from rifflux.text.properties import searchable_properties
 from rifflux.types import (
     LICENSED,
@@ -61,6 +63,12 @@ _NO_TEXT = "a column that holds text does not"
 STORED_AT_ONCE = 64
 #: The maximum number of chunks of a view whose facts are cached.
 MOST_FACTS = 1 << 12
+#: The number of documents that are listed by one statement.
+PAGE = 1000
+#: A number after those of all owners.
+LAST_OWNER = 1 << 62
+#: The names of the first columns of `LISTED`, where the next page begins.
+_POSITION = ("after_namespace", "after_key", "after_owner", "after_time", "after_id")
 
 Value = TypeVar("Value")
 
@@ -174,9 +182,11 @@ class SqliteCatalog(Catalog):
             found.setdefault(listed[place], text)
         return found
 
-    def around(self, places: Sequence[tuple[str, str]], number: int) -> Mapping[tuple[str, str], Sequence[Document]]:
+    def around(
+        self, places: Sequence[tuple[str, str]], before: int, after: int
+    ) -> Mapping[tuple[str, str], Sequence[Document]]:
         found: dict[tuple[str, str], list[Document]] = {}
-        for place, *row in self._at(sql.AROUND, places, number=number):
+        for place, *row in self._at(sql.AROUND, places, before=before, after=after):
             found.setdefault(places[place], []).append(_whole(row))
         return found
 
@@ -192,21 +202,44 @@ class SqliteCatalog(Catalog):
         asked = [(name, key, None if owner is None else numbers.get(owner, -1)) for name, owner, key in owned]
         return self.view.rows(statement, {"places": json.dumps(asked), **bound})
 
-    def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
-        literal = re.sub(r"([\\%_])", r"\\\1", words)
-        rows = self.view.rows(sql.BEARING, {"words": f"%{literal}%", "limit": limit})
+    def documents(
+        self,
+        where: Selection,
+        order: Order = Order.PLACE,
+        *,
+        after: tuple[str, str] | None = None,
+        most: int | None = None,
+        with_text: bool = False,
+    ) -> Iterator[Listed]:
+        view = self.view
+        namespace = where.namespace
+        if namespace is not None:
+            view, namespace = self._home(namespace)
+        conditions, bound = _selected(where, namespace)
+        by, following = sql.ORDERS[order]
+        if after is not None:
+            conditions.append(following)
+            bound |= {"after_namespace": after[0], "after_key": after[1], "after_owner": LAST_OWNER}
+            if order is not Order.PLACE:
+                places = self._in(after[0], sql.PLACE, {"key": after[1]})
+                if not places:
+                    return
+                bound |= {"after_time": places[0][0], "after_id": places[0][1]}
         names = self.view.names
-        return [(self._named(names, namespace, owner), *place) for namespace, *place, owner in rows]
-
-    def outlines(self, prefix: str) -> list[tuple[str, Document]]:
-        rows = self.view.rows(sql.OUTLINES, {"prefix": prefix, "end": prefix + chr(0x10FFFF)})
-        names = self.view.names
-        return [(self._named(names, namespace, owner), _outline(*row)) for namespace, owner, *row in rows]
-
-    def listed(self, after: tuple[str, str], limit: int) -> list[Listed]:
-        rows = self.view.rows(sql.LISTED, {"namespace": after[0], "key": after[1], "limit": limit})
-        names = self.view.names
-        return [_listed(self._named(names, namespace, owner), *row) for owner, namespace, *row in rows]
+        text = ("document_text.text", sql.WITH_TEXT) if with_text else ("''", "")
+        while most is None or most > 0:
+            size = PAGE if most is None else min(PAGE, most)
+            statement = sql.LISTED.format(text=text[0], join=text[1], condition=" and ".join(conditions), order=by)
+            rows = view.rows(statement, {**bound, "limit": size})
+            for row in rows:
+                yield _listed(names, row)
+            if len(rows) < size:
+                return
+            if following not in conditions:
+                conditions.append(following)
+            bound |= dict(zip(_POSITION, rows[-1], strict=False))
+            if most is not None:
+                most -= size
 
     def stored(self, after: int = 0) -> Iterator[StoredDocument]:
         if self.view.several:
@@ -239,49 +272,8 @@ class SqliteCatalog(Catalog):
             used = None if uses is None else (uses, used_at)
             yield StoredDocument(number, placed, lengths, data, used)
 
-    def documents(self, namespace: str, filter: Filter) -> list[Document]:
-        condition, bound = where(filter)
-        return [
-            *(_whole(each) for each in self._in(namespace, sql.DOCUMENTS.format(condition=condition or "true"), bound))
-        ]
-
-    def find_documents(self, key: str) -> list[tuple[str, str]]:
-        splits = [(key[:place], key[place + 1 :]) for place, char in enumerate(key) if char == "/"]
-        rows = self.view.rows(sql.FIND_DOCUMENTS, {"key": key, "splits": json.dumps(splits)})
-        names = self.view.names
-        found = [(self._named(names, namespace, owner), key) for namespace, key, owner in rows]
-        if names:
-            return sorted(found)
-        return found
-
     def namespaces(self) -> Mapping[str, int]:
         return dict(self.view.rows(sql.NAMESPACES))
-
-    def in_order(
-        self, namespace: str, key: str | None = None, *, before: int = 0, after: int | None = None
-    ) -> list[Document]:
-        if key is not None and not before and after == 0:
-            return [*(_whole(each) for each in self._in(namespace, sql.ONE, {"key": key}))]
-        if key is None and before:
-            end = {"time": float("inf"), "id": 0, "limit": before}
-            return [_whole(row) for row in reversed(self._in(namespace, sql.BEFORE, end))]
-        time = float("-inf")
-        id = 0
-        if key is not None:
-            places = self._in(namespace, sql.PLACE, {"key": key})
-            if not places:
-                return []
-            time, id = places[0]
-        bound = {"time": time, "id": id}
-        if before:
-            earlier = self._in(namespace, sql.BEFORE, {**bound, "limit": before})
-        else:
-            earlier = []
-        rows = [
-            *reversed(earlier),
-            *self._in(namespace, sql.FROM, {**bound, "limit": -1 if after is None else after + 1}),
-        ]
-        return [_whole(row) for row in rows]
 
     def uses(self, namespace: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
         rows = self._in(namespace, sql.USES, {"keys": json.dumps(list(keys))})
@@ -339,12 +331,12 @@ class SqliteCatalog(Catalog):
         return {id: CodePiece(path, tuple(json.loads(names)), *rest) for id, path, names, *rest in rows}
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:
-        condition, bound = where(filter)
+        condition, bound = condition_of(filter)
         rows = self._of_chunks(sql.PASSING.format(condition=condition or "true"), ids, **bound)
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
     def any_passes(self, filter: Filter) -> bool:
-        condition, bound = where(filter)
+        condition, bound = condition_of(filter)
         return bool(self.view.rows(sql.ANY_PASSES.format(condition=condition or "true"), bound)[0][0])
 
     def identified(self, names: Sequence[str], most: int = -1) -> Mapping[str, list[tuple[str, str]]]:
@@ -371,7 +363,7 @@ class SqliteCatalog(Catalog):
         ]
 
     def first_of(self, filter: Filter, limit: int) -> Ids:
-        condition, bound = where(filter)
+        condition, bound = condition_of(filter)
         rows = self.view.rows(graph.FIRST_OF.format(condition=condition or "true"), {**bound, "limit": limit})
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
@@ -439,18 +431,43 @@ def _part(kind: str, start: int, end: int, headings: str, label: str, page: int 
     return Part(kind, (start, end), tuple(json.loads(headings)), label, page)
 
 
-def _outline(key: str, title: str, facts: str, license: str | None, names: str) -> Document:
-    found = _each(Identifier, names)
-    return Document(key, "", title, metadata=json.loads(facts), license=license, identifiers=found)
+def _selected(where: Selection, namespace: str | None) -> tuple[list[str], dict[str, object]]:
+    """Return the conditions for the documents of a selection, in a namespace as their owner names it."""
+    conditions = ["document.owner = :owner"]
+    bound: dict[str, object] = {}
+    if where.name:
+        splits = [(where.name[:place], where.name[place + 1 :]) for place, char in enumerate(where.name) if char == "/"]
+        conditions = [sql.NAMED]
+        bound |= {"name": where.name, "splits": json.dumps(splits)}
+    if namespace is not None:
+        conditions.append("document.namespace = :of_namespace")
+        bound["of_namespace"] = namespace
+    if where.prefix:
+        conditions.append("document.namespace >= :prefix and document.namespace < :end")
+        bound |= {"prefix": where.prefix, "end": where.prefix + chr(0x10FFFF)}
+    if where.words:
+        literal = re.sub(r"([\\%_])", r"\\\1", where.words)
+        conditions.append(sql.BEARING)
+        bound["words"] = f"%{literal}%"
+    if not where.works:
+        conditions.append("not document.namespace glob :works")
+        bound["works"] = f"{LICENSED}*"
+    if where.filter:
+        condition, values = condition_of(where.filter)
+        conditions.append(condition)
+        bound |= values
+    return conditions, bound
 
 
-def _listed(namespace: str, path: str, key: str, *row: Any) -> Listed:
+def _listed(names: Mapping[int, str], row: Sequence[Any]) -> Listed:
     """Return a document from a row of `LISTED`."""
-    title, kind, created, updated, facts, license, names, chunks = row
+    namespace, key, owner, _, _, path, text, title, kind, created, updated, facts, license, language, found, chunks = (
+        row
+    )
     metadata = json.loads(facts)
-    found = _each(Identifier, names)
-    document = Document(key, "", title, kind, created, updated, metadata, (), license, found)
-    return Listed(namespace, path, document, chunks)
+    identifiers = _each(Identifier, found)
+    document = Document(key, text, title, kind, created, updated, metadata, (), license, identifiers, language=language)
+    return Listed(of_owner(namespace, names.get(owner)), path, document, chunks)
 
 
 def _each(noun: Callable[..., Value], rows: str) -> tuple[Value, ...]:

@@ -1,5 +1,6 @@
 """The SQL statements of the catalog."""
 
+from rifflux.store.catalog import Order
 from rifflux.store.sqlite.filters import FOLDER
 from rifflux.text.properties import KINDS as SAYING
 
@@ -34,21 +35,19 @@ select chunk.uid, document.key, document.path, document.title, chunk.headings, c
 from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and {which}"""
 
-# Each way to name a document by its own index; `splits` are the ways to split the key into a namespace and the rest.
+# Each way to name a document by its own index; `splits` are the ways to split the name into a namespace and the rest.
 # The plus makes SQLite search by path, of which there are few, rather than by namespace; cross joins fix the order.
-FIND_DOCUMENTS = """
-select namespace, key, owner from document where id in (
-    select id from document where owner = :owner and key = :key
-    union select id from document where owner = :owner and path = :key
-    union select id from document where owner = :owner and namespace = :key and namespace like '%/' || path
+NAMED = """+document.owner = :owner and document.id in (
+    select id from document where owner = :owner and key = :name
+    union select id from document where owner = :owner and path = :name
+    union select id from document where owner = :owner and namespace = :name and namespace like '%/' || path
     union select document.id from json_each(:splits) as split
         cross join document on document.owner = :owner
             and document.namespace = split.value ->> 0 and document.key = split.value ->> 1
     union select document.id from json_each(:splits) as split
         cross join document on document.owner = :owner
             and +document.namespace = split.value ->> 0 and document.path = split.value ->> 1
-)
-order by namespace, key"""
+)"""
 
 # If a place names no owner, several owners may have a document there.
 _PLACES = """
@@ -94,14 +93,14 @@ from json_each(:places) as wanted
                 where other.owner = asked.owner and other.namespace = asked.namespace
                     and coalesce(other.time, 9e18) <= coalesce(asked.time, 9e18)
                     and (coalesce(other.time, 9e18) < coalesce(asked.time, 9e18) or other.id < asked.id)
-                order by coalesce(other.time, 9e18) desc, other.id desc limit :number
+                order by coalesce(other.time, 9e18) desc, other.id desc limit :before
             )
             union all select * from (
                 select other.id from document as other
                 where other.owner = asked.owner and other.namespace = asked.namespace
                     and coalesce(other.time, 9e18) >= coalesce(asked.time, 9e18)
                     and (coalesce(other.time, 9e18) > coalesce(asked.time, 9e18) or other.id >= asked.id)
-                order by coalesce(other.time, 9e18), other.id limit :number + 1
+                order by coalesce(other.time, 9e18), other.id limit :after + 1
             )
         )
     )) as near
@@ -109,25 +108,35 @@ from json_each(:places) as wanted
     join document_text on document_text.document = document.id
 order by wanted.key, coalesce(document.time, 9e18), document.id"""
 
-BEARING = """
-select namespace, key, path, owner from document
-where owner = :owner and (path like :words escape '\\' or title like :words escape '\\')
-order by path, namespace, key limit :limit"""
+BEARING = "(document.path like :words escape '\\' or document.title like :words escape '\\')"
 
-OUTLINES = """
-select document.namespace, document.owner, document.key, document.title, document.metadata, document.licence,
-    (select json_group_array(json_array(scheme, value) order by scheme, value)
-        from identifier where identifier.document = document.id)
-from document where document.owner = :owner and document.namespace >= :prefix and document.namespace < :end
-order by document.namespace, document.key, document.owner"""
+_TIME = "coalesce(document.time, 9e18)"
 
-LISTED = """
-select owner, namespace, path, key, title, kind, created_at, updated_at, metadata, licence,
+#: The order of documents, and the condition for those that follow one, by the columns that `LISTED` begins with.
+ORDERS = {
+    Order.PLACE: (
+        "document.namespace, document.key, document.owner",
+        "(document.namespace, document.key, document.owner) > (:after_namespace, :after_key, :after_owner)",
+    ),
+    Order.OLDEST: (
+        f"{_TIME}, document.id",
+        f"{_TIME} >= :after_time and ({_TIME} > :after_time or document.id > :after_id)",
+    ),
+    Order.NEWEST: (
+        f"{_TIME} desc, document.id desc",
+        f"{_TIME} <= :after_time and ({_TIME} < :after_time or document.id < :after_id)",
+    ),
+}
+
+LISTED = f"""
+select document.namespace, document.key, document.owner, {_TIME}, document.id, document.path, {{text}}, document.title,
+    document.kind, document.created_at, document.updated_at, document.metadata, document.licence, document.language,
     (select json_group_array(json_array(scheme, value) order by scheme, value)
         from identifier where identifier.document = document.id),
     (select count(*) from chunk where chunk.document = document.id)
-from document where owner = :owner and (namespace, key) > (:namespace, :key)
-order by namespace, key, owner limit :limit"""
+from document {{join}} where {{condition}} order by {{order}} limit :limit"""
+
+WITH_TEXT = "join document_text on document_text.document = document.id"
 
 # SQLite finds them by the index that begins with the owner; their order is made where they are read.
 NUMBERS = "select id from document where owner = :owner and +id > :after"
@@ -146,13 +155,6 @@ select document, uid, position, text, span_start, span_end, headings, page, hash
     length
 from json_each(:numbers) as wanted cross join chunk on chunk.document = wanted.value and chunk.owner = :owner
 order by document, position, uid"""
-
-_WHOLE = """
-select key, document_text.text, title, kind, created_at, updated_at, metadata, licence
-from document join document_text on document_text.document = document.id
-where owner = :owner and namespace = :namespace"""
-
-DOCUMENTS = f"{_WHOLE} and {{condition}} order by key"
 
 NOTE_USE = """
 insert into document_use select id, :number, :time from document
@@ -325,13 +327,3 @@ NAMESPACES = "select namespace, count(*) from document where owner = :owner grou
 PLACE = """
 select coalesce(time, 9e18), id from document
 where owner = :owner and namespace = :namespace and key = :key"""
-
-ONE = f"{_WHOLE} and key = :key"
-
-FROM = f"""{_WHOLE}
-    and coalesce(time, 9e18) >= :time and (coalesce(time, 9e18) > :time or id >= :id)
-order by coalesce(time, 9e18), id limit :limit"""
-
-BEFORE = f"""{_WHOLE}
-    and coalesce(time, 9e18) <= :time and (coalesce(time, 9e18) < :time or id < :id)
-order by coalesce(time, 9e18) desc, id desc limit :limit"""
