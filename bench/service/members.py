@@ -62,7 +62,7 @@ def main() -> None:
         labels = dict.fromkeys((*COLLECTIONS, MEMBER), "")
         everybody, alone = (replace(view, store=ready(view.store), labels=labels) for view in views[:2])
         nobody = views[2]
-        chunks = [view.store.counts()["chunks"] for view in (views[0], everybody, alone, nobody)]
+        chunks = [view.store.totals().chunks for view in (views[0], everybody, alone, nobody)]
         print(f"{everybody_chunks(views[0].store):,} chunks of everybody, {chunks[1]:,} seen, {chunks[3]:,} of nobody")
         asked = questions(lines, arguments.questions)
         for mode in MODES:
@@ -72,7 +72,7 @@ def main() -> None:
 
 def everybody_chunks(store: Store) -> int:
     """Count the chunks of all owners."""
-    return sum(view.counts()["chunks"] for view in store.views())
+    return sum(view.totals().chunks for view in store.views())
 
 
 def texts() -> list[str]:

@@ -179,7 +179,7 @@ def _filled(source: Path, path: Path, size: int) -> float:
     with _not_followed():
         store = SqliteStore.open(str(path))
         store.semantic.use_model(model)
-        for first in range(store.counts()["chunks"], size, GROUP):
+        for first in range(store.totals().chunks, size, GROUP):
             numbers = range(first, min(first + GROUP, size))
             changes = [Placed("bench", texts.change(number)) for number in numbers]
             vectors = texts.vectors_of(numbers)

@@ -57,7 +57,7 @@ def index() -> Iterator[rifflux.Index]:
 
 def chunks(index: rifflux.Index) -> int:
     """How many chunks there are of anybody."""
-    return sum(view.counts()["chunks"] for view in index.admin.store.views())
+    return sum(view.totals().chunks for view in index.admin.store.views())
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -124,7 +124,7 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.chunks": lambda w, a: w.ann.chunks(a.key),
     "index.status": lambda w, a: w.ann.status(),
     "view.outdated": lambda w, a: w.ann.admin.view.outdated,
-    "store.counts": lambda w, a: w.ann.admin.store.counts(),
+    "store.totals": lambda w, a: w.ann.admin.store.totals(),
     "index.contains": lambda w, a: (a.key in w.ann, a.id in w.ann),
     "index.count_tokens": lambda w, a: w.ann.count_tokens(a.question),
     "admin.counts": lambda w, a: w.ann.admin.counts(),

@@ -82,6 +82,6 @@ def test_everybody_has_a_status_above_the_size_at_which_vectors_are_packed(path:
             if user in FEW:
                 assert embedded == FEW[user]
             ids, vectors = store.of(user).semantic.sample(100)
-            assert len(ids) == len(vectors) == min(store.of(user).counts()["embedded_chunks"], 100)
+            assert len(ids) == len(vectors) == min(store.of(user).totals().embedded, 100)
             assert vectors.shape[1] == model.dimension or not len(ids)
             view.search("heron")

@@ -62,7 +62,7 @@ def told(view: IndexView, owners: Sequence[str], ids: Sequence[str]) -> dict[Any
     store = view.store.united(owners)
     united = replace(view, store=store)
     searcher, reader = Searcher(united), Reader(united)
-    found: dict[Any, Any] = {"counts": store.counts(), "documents": find_documents(store.catalog, "a")}
+    found: dict[Any, Any] = {"totals": store.totals(), "documents": find_documents(store.catalog, "a")}
     for start in "cktrlp":
         found["vocabulary", start] = dict(store.lexical.vocabulary(start, 1, 12))
     for question in QUESTIONS:

@@ -51,7 +51,7 @@ from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Embedded, Writer
-from rifflux.store import DocumentChange, Placed, Removal
+from rifflux.store import DocumentChange, Placed, Removal, Selection
 from rifflux.types import Document, Failure, Hit, Notice, Progress
 
 if TYPE_CHECKING:
@@ -130,7 +130,10 @@ class Conversations:
 
     def get(self, id: str) -> Conversation:
         """Return a conversation. Raises `NotFound`."""
-        return conversation_of(self._row(id), self._store.catalog.namespaces().get(id, 0))
+        return conversation_of(self._row(id), self._count(id))
+
+    def _count(self, namespace: str) -> int:
+        return sum(count for _, count in self._store.catalog.values("namespace", Selection(namespace)))
 
     def _row(self, id: str) -> Document:
         row = self._store.catalog.document(CONVERSATIONS, id)
@@ -143,14 +146,15 @@ class Conversations:
         """Return conversations by date, optionally those of a project or by archived state."""
         project = request.project
         archived = request.archived
-        counts = self._store.catalog.namespaces()
-        found = [conversation_of(row, counts.get(row.key, 0)) for row in rows_in_order(self._store, CONVERSATIONS)]
+        rows = rows_in_order(self._store, CONVERSATIONS)
+        counts = dict(self._store.catalog.values("namespace", Selection(), len(rows) + 1))
+        found = [conversation_of(row, counts.get(row.key, 0)) for row in rows]
         return [each for each in found if project in (None, each.project) and archived in (None, each.archived)]
 
     def counts(self) -> Mapping[str, int]:
         """Count the conversations and their messages."""
-        counts = self._store.catalog.namespaces()
-        return {"conversations": (own := counts.get(CONVERSATIONS, 0)), "messages": sum(counts.values()) - own}
+        own = self._count(CONVERSATIONS)
+        return {"conversations": own, "messages": self._store.totals().documents - own}
 
     def _put(self, row: Document) -> None:
         self._store.catalog.write(Placed(CONVERSATIONS, DocumentChange(row, row.key, ())))
@@ -395,8 +399,8 @@ class Conversations:
         """
         self.check_hybrid()
         made = self._writer.embed_imported(progress, seconds)
-        counts = self._store.counts()
-        return VectorsMade(made.chunks, counts["chunks"] - counts["embedded_chunks"], made.degraded)
+        totals = self._store.totals()
+        return VectorsMade(made.chunks, totals.chunks - totals.embedded, made.degraded)
 
     def check_hybrid(self) -> None:
         """Raise `InvalidArgument` if messages are searched by words alone and need no vectors."""
@@ -436,7 +440,7 @@ class Conversations:
             rows = self._store.catalog.around([hit.place for hit in found], further, further)
         hits = (self._hit(hit, rows.get(hit.place, ()), request.neighbors) for hit in found)
         trace = found.trace
-        if not found and mode == LEXICAL and not trace.notes and self._store.counts()["chunks"]:
+        if not found and mode == LEXICAL and not trace.notes and self._store.totals().chunks:
             trace = replace(trace, notes=(*trace.notes, BY_WORDS_ALONE))
         return MessageResults(request.query, tuple(hit for hit in hits if hit), trace)
 

@@ -104,7 +104,7 @@ def tune(
     index, or none of its chunks has a vector.
     """
     questions = answerable(index, collection)
-    if not index.admin.store.counts()["embedded_chunks"]:
+    if not index.admin.store.totals().embedded:
         raise InvalidArgument("no chunk has a vector, so there is nothing to weigh", cure=Cure.INDEX)
     tuner = Tuner(index, collection, questions, bootstrap or Bootstrap(), progress)
     fusion = tuner.fusion()

@@ -107,7 +107,13 @@ class Admin:
 
     def counts(self) -> Mapping[str, int]:
         """Count documents, chunks, chunks with a vector and files of all that the caller may read."""
-        return self.view.reading().store.counts()
+        totals = self.view.reading().store.totals()
+        return {
+            "documents": totals.documents,
+            "chunks": totals.chunks,
+            "files": totals.files,
+            "embedded_chunks": totals.embedded,
+        }
 
     def embed_messages(self, progress: Progress | None = None) -> VectorsMade:
         """Make vectors for all users' messages that have none, such as those stored while `hybrid_search` was off.

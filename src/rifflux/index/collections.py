@@ -88,7 +88,7 @@ class Collections:
 
         store = self._view.writing(self._rights.owned(name).label).store
         places = [Path(root).expanduser().resolve() for root in roots]
-        before = store.counts()["documents"]
+        before = store.totals().documents
         known = sources(store)
         for place in places:
             if str(place) not in known:
@@ -96,7 +96,7 @@ class Collections:
         with store.transaction():
             for place in places:
                 forget(store, place)
-        return before - store.counts()["documents"]
+        return before - store.totals().documents
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """Return the members of each group. Methods of groups raise `OutOfScope` except for administrators."""
@@ -115,8 +115,8 @@ class Collections:
 
         store = self._view.session.store.of(found.owner)
         record = found.record
-        counts = store.counts()
+        totals = store.totals()
         readers = self._rights.readers(found)
         roots = tuple(visible_namespace(each, owned=found.owned) for each in sources(store))
-        about = record.user, record.description, counts["documents"], counts["chunks"], roots
+        about = record.user, record.description, totals.documents, totals.chunks, roots
         return CollectionInfo(found.label, *about, found.owned, found.writable, readers)

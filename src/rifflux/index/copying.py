@@ -259,8 +259,8 @@ class Copying:
     def _fill(self, state: CopyState) -> None:
         """Take all files and documents behind the state, and keep the state with what was taken."""
         views = _by_owner(self.source)
-        total = sum(view.counts()["documents"] for view in views.values())
-        done = sum(view.counts()["documents"] for view in self.target.views())
+        total = sum(view.totals().documents for view in views.values())
+        done = sum(view.totals().documents for view in self.target.views())
         for owner, view in views.items():
             if owner < state.owner:
                 continue
@@ -314,7 +314,7 @@ class Copying:
             if owner not in views:
                 self.target.erase(owner, lambda _: True, parts=False)
                 found.changed += 1
-        total = sum(view.counts()["documents"] for view in views.values())
+        total = sum(view.totals().documents for view in views.values())
         done = 0
         for owner, view in views.items():
             mine = self.target.of(owner)
@@ -471,7 +471,9 @@ def _by_owner(store: Store) -> dict[str, Store]:
 
 
 def _is_empty(store: Store) -> bool:
-    return not any(any(view.counts().values()) or view.records.kinds() for view in store.views())
+    views = store.views()
+    totals = [view.totals() for view in views]
+    return not any(each.documents or each.files for each in totals) and not any(view.records.kinds() for view in views)
 
 
 def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

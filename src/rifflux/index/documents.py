@@ -382,7 +382,8 @@ def _marked(store: Store, mark: str) -> str:
     """Return the namespace of a cursor. Raises `InvalidArgument` if it is gone."""
     if mark.startswith(_READABLE):
         return mark.removeprefix(_READABLE)
-    found = next((each for each in store.catalog.namespaces() if _mark(each) == mark), None)
+    names = (str(name) for name, _ in store.catalog.values("namespace", Selection()))
+    found = next((name for name in names if _mark(name) == mark), None)
     if found is None:
         raise InvalidArgument("what the cursor stands in is gone: begin again without it")
     return found

@@ -100,7 +100,7 @@ def extract(
     )
     try:
         with closing(open_store(target, create=False)) as store:
-            counts = store.united(each.owner for each in chosen).counts()
+            totals = store.united(each.owner for each in chosen).totals()
             accounts = Accounts(Registry(store), view.session.now)
             if former:
                 _carry_over_tokens(store, former, target)
@@ -112,13 +112,13 @@ def extract(
         target.unlink(missing_ok=True)
         raise
     return Extracted(
-        str(target), target.stat().st_size, tuple(each.label for each in chosen), counts["documents"], counts["chunks"],
+        str(target), target.stat().st_size, tuple(each.label for each in chosen), totals.documents, totals.chunks,
         left_out, known.name if known and spec else "", models, known.name if known and not spec else "", tuple(issued),
     )  # fmt: skip
 
 
 def _holds(view: IndexView, owner: str) -> bool:
-    return view.session.store.of(owner).counts()["documents"] > 0
+    return view.session.store.of(owner).totals().documents > 0
 
 
 def _carry_over_tokens(store: Store, former: str | Path, target: Path) -> None:

@@ -9,6 +9,7 @@ from rifflux.index.collections import Collections
 from rifflux.session.arguments import checked_whole
 from rifflux.session.folders import folders_of
 from rifflux.session.session import IndexView
+from rifflux.store import Selection
 
 #: Values of a facet at most.
 MOST_VALUES = 1_000
@@ -35,6 +36,10 @@ class Facet:
     more: bool = False
 
 
+#: A license decides what is disclosed of works.
+_SHOWABLE = Selection(works=False)
+
+
 def facets_of(view: IndexView, limit: int = 20) -> tuple[Facet, ...]:
     """Return the facets of all that the caller may read, each with up to `limit` values, the most frequent first.
 
@@ -44,9 +49,9 @@ def facets_of(view: IndexView, limit: int = 20) -> tuple[Facet, ...]:
     collections = sorted(Collections(view).list(), key=lambda each: (-each.documents, each.name))
     catalog = view.reading().store.catalog
     facets = [_facet("collection", [(each.name, each.documents) for each in collections if each.documents], limit)]
-    facets.append(_facet("kind", catalog.values("kind", limit + 1), limit))
+    facets.append(_facet("kind", catalog.values("kind", _SHOWABLE, limit + 1), limit))
     facets.append(_facet("folder", folders_of(view), limit))
-    facets += [_facet(name, catalog.values(name, limit + 1), limit) for name in view.facets]
+    facets += [_facet(name, catalog.values(name, _SHOWABLE, limit + 1), limit) for name in view.facets]
     return tuple(facets)
 
 

@@ -61,7 +61,7 @@ class Index:
 
     def __len__(self) -> int:
         """Return the number of documents that the caller may read."""
-        return self._view.reading().store.counts()["documents"]
+        return self._view.reading().store.totals().documents
 
     def __contains__(self, name: object) -> bool:
         """Return True if the caller may read a document of this key, path or identifier."""

@@ -16,7 +16,7 @@ from rifflux.session.freshness import left_out_kinds, unopened_files
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.policies import Policies
 from rifflux.session.session import IndexView
-from rifflux.store import PART, Generation
+from rifflux.store import PART, Generation, Totals
 from rifflux.types import Failure, Freshness, Notice, visible_namespace
 
 
@@ -114,7 +114,7 @@ def status_of(view: IndexView) -> Status:
     scope = view.scope
     view = view.reading()
     store = view.store
-    counts = store.counts()
+    totals = store.totals()
     model = store.semantic.model()
     freshness = view.freshness_now()
     roots = store.catalog.roots()
@@ -128,17 +128,17 @@ def status_of(view: IndexView) -> Status:
     unreadable += unopened_files(own_stores)
     return Status(
         path=view.session.path,
-        documents=counts["documents"],
-        chunks=counts["chunks"],
-        embedded_chunks=counts["embedded_chunks"],
-        files=counts["files"],
+        documents=totals.documents,
+        chunks=totals.chunks,
+        embedded_chunks=totals.embedded,
+        files=totals.files,
         embedding_model=embedder.name,
         embedding_backend=embedder.backend,
         roots=view.visible_roots(roots),
         schema_version=store.schema_version,
         profile=view.profile.name,
         language=view.profile.language,
-        languages=tuple(sorted({each or view.profile.language for each in store.catalog.languages()})),
+        languages=tuple(sorted({each or view.profile.language for each in totals.languages})),
         root_languages=_root_languages(view),
         facets=view.facets,
         # The size of the file would show how much others hold.
@@ -152,7 +152,7 @@ def status_of(view: IndexView) -> Status:
         freshness=freshness,
         degraded=(
             *view.outdated,
-            *_shortcomings(view, counts, freshness),
+            *_shortcomings(view, totals, freshness),
             *(store.local.troubles() if store.local else ()),
             *(store.local.notices() if store.local else ()),
         ),
@@ -196,11 +196,11 @@ def _bytes(path: str) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def _shortcomings(view: IndexView, counts: Mapping[str, int], freshness: Freshness) -> Iterator[Notice]:
+def _shortcomings(view: IndexView, totals: Totals, freshness: Freshness) -> Iterator[Notice]:
     """Yield a notice for each shortcoming."""
-    if waiting := counts["chunks"] - counts["embedded_chunks"]:
-        text = f"{waiting} of {counts['chunks']} chunks have no vector yet"
-        data = {"profile": view.profile.name, "chunks": counts["chunks"], "missing": waiting}
+    if waiting := totals.chunks - totals.embedded:
+        text = f"{waiting} of {totals.chunks} chunks have no vector yet"
+        data = {"profile": view.profile.name, "chunks": totals.chunks, "missing": waiting}
         yield Notice("vectors.missing", text, view.profile.cure, data)
     if freshness.note:
         yield Notice("index.stale", freshness.note, Cure.INDEX)

@@ -43,8 +43,8 @@ def embed_pending(
     it cannot be derived from the model in use. `in_background` runs the model at the lowest priority.
     """
     if total is None:
-        counts = store.counts()
-        total = counts["chunks"] - counts["embedded_chunks"]
+        totals = store.totals()
+        total = totals.chunks - totals.embedded
     thread = ThreadPoolExecutor(1, "model", initializer=stand_back if in_background else None)
     windows = store.semantic.pending(WINDOW, embedder.fingerprint)
     return _embed(_EmbeddingRun(store, embedder, thread), windows, progress, total)

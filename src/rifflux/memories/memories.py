@@ -272,7 +272,7 @@ class Memories:
 
     def count(self) -> int:
         """Count all memories, whether in force or not."""
-        return self._store.catalog.namespaces().get(MEMORIES, 0)
+        return sum(count for _, count in self._store.catalog.values("namespace", Selection(MEMORIES)))
 
     def history(self, id: str) -> list[Memory]:
         """Return a memory and its predecessors, newest first. Raises `NotFound`."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from rifflux.session.session import IndexView
+from rifflux.store import Selection
 from rifflux.types import Filter
 
 #: The maximum number of folders considered, those with the most documents first.
@@ -89,8 +90,10 @@ def resolved(view: IndexView, filter: Filter) -> Filter:
 def _folders(view: IndexView) -> Iterator[Folder]:
     """Yield the folders of all documents that the caller may read."""
     view = view.reading()
-    rows = view.store.catalog.folders(MOST_FOLDERS)
-    roots = list(dict.fromkeys(namespace for namespace, _, _ in rows))
+    # A license decides what is disclosed of works.
+    rows = view.store.catalog.values("folder", Selection(works=False), MOST_FOLDERS)
+    found = [(*str(name).rpartition("/"), documents) for name, documents in rows]
+    roots = list(dict.fromkeys(namespace for namespace, *_ in found))
     owned = _owned(view)
     places: dict[str, tuple[str, ...]] = {}
     for root in roots:
@@ -101,7 +104,7 @@ def _folders(view: IndexView) -> Iterator[Folder]:
             places[root] = place.parts[1:]
         else:
             places[root] = (place.name,)
-    for namespace, name, documents in rows:
+    for namespace, _, name, documents in found:
         yield Folder(namespace, name, places[namespace], documents)
 
 

@@ -318,7 +318,7 @@ class ScaleCache:
 
 def read_vectors(store: Store, profile: Profile, embedder: Embedder) -> VectorReading | None:
     """Measure an owner's vectors and store the result, unless their number has hardly changed since."""
-    count = store.counts()["embedded_chunks"]
+    count = store.totals().embedded
     known = stored_reading(store)
     if not count or store.read_only:
         return known

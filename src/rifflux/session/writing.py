@@ -350,12 +350,12 @@ class Writer:
             return Embedded(max(self._embedded() - before, 0), (failed,))
 
     def _embedded(self) -> int:
-        return sum(view.counts()["embedded_chunks"] for view in self.view.store.views())
+        return sum(view.totals().embedded for view in self.view.store.views())
 
     def _waits(self) -> bool:
         """Return True if any text waits for a vector."""
-        counts = [view.counts() for view in self.view.store.views()]
-        return any(each["chunks"] > each["embedded_chunks"] for each in counts)
+        totals = [view.totals() for view in self.view.store.views()]
+        return any(each.chunks > each.embedded for each in totals)
 
     def embed_soon(self, changes: Sequence[DocumentChange], seconds: float | None) -> Embedded:
         """Embed stored changes, at most for some seconds; the rest continues in the background."""

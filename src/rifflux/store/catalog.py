@@ -14,6 +14,7 @@ from rifflux.types import Chunk, Document, Filter, Hit, Identifier, Ids, Ranking
 __all__ = [
     "EARLIEST_NS",
     "LATEST_NS",
+    "MOST_COUNTED",
     "STORED_BITS",
     "AnalyzedChunk",
     "Catalog",
@@ -23,6 +24,7 @@ __all__ = [
     "DocumentChange",
     "DocumentUses",
     "Edge",
+    "FieldValue",
     "FileRemoval",
     "FileState",
     "FileUpdate",
@@ -146,6 +148,11 @@ EARLIEST_NS = 0
 LATEST_NS = 9_214_646_400 * 10**9 - 1
 #: The bits of an inode or a change time that can be stored.
 STORED_BITS = 2**63 - 1
+#: The maximum number of values of a field that are counted.
+MOST_COUNTED = 10_000
+
+#: A value of a field of documents.
+FieldValue = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +255,7 @@ class Selection:
     prefix: str = ""
     name: str = ""
     words: str = ""
-    filter: Filter = field(default_factory=Filter)
+    filter: Filter | None = None
     works: bool = True
 
 
@@ -312,9 +319,6 @@ class Catalog(Protocol):
         OutOfScope for several owners.
         """
 
-    def namespaces(self) -> Mapping[str, int]:
-        """Return the number of documents of each namespace."""
-
     def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
         """Return the recorded states of a root's files by path; with `below`, only of this file or folder."""
 
@@ -367,23 +371,11 @@ class Catalog(Protocol):
     def uses(self, namespace: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
         """Return the uses of each document and the time of the last (seconds since 1970), without unused ones."""
 
-    def values(self, field: str, limit: int) -> list[tuple[str | int | float | bool, int]]:
+    def values(self, field: str, where: Selection, most: int = MOST_COUNTED) -> list[tuple[FieldValue, int]]:
         """Return the values of a field with their numbers of documents, most frequent first, then by value.
 
-        `field` is `kind` or a metadata field, whose lists count with each item. Works are excluded, because a license
-        decides what is disclosed of them.
-        """
-
-    def folders(self, limit: int) -> list[tuple[str, str, int]]:
-        """Return each namespace and folder (the first part of a path with several) with its number of documents.
-
-        Those with the most documents come first. Works are excluded. In a filter, a folder is `namespace/folder`.
-        """
-
-    def languages(self) -> tuple[str, ...]:
-        """Return the sorted languages of the documents; an empty name stands for the index's language.
-
-        Without documents it is the only one.
+        `field` is `kind`, `namespace`, `folder` (as in a filter), or a metadata field, whose lists count with each
+        item. Namespaces are without their owners. Documents without a kind or a folder do not count.
         """
 
 

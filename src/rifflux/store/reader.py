@@ -22,13 +22,15 @@ DESCRIBED: Mapping[str, int] = {LEXICAL: 100, SEMANTIC: 50}
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The numbers of chunks and of chunks with a vector, whether there are works, and the languages.
+    """The numbers of documents, chunks, files and chunks with a vector, whether there are works, and the languages.
 
     The languages of the documents are sorted; an empty name stands for the index's language, the only one if there are
     no documents.
     """
 
+    documents: int
     chunks: int
+    files: int
     embedded: int
     has_works: bool
     languages: tuple[str, ...]

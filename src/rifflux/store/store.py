@@ -79,10 +79,7 @@ class Store(Protocol):
     local: LocalFiles | None
 
     def totals(self) -> Totals:
-        """Return the totals that a search needs."""
-
-    def counts(self) -> Mapping[str, int]:
-        """Return the numbers of `documents`, `chunks`, `files` and `embedded_chunks`."""
+        """Return the totals of the content."""
 
     def contents(self) -> str:
         """Return an identifier of the current contents: `CHANGES-DIGEST`.

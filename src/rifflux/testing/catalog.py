@@ -44,7 +44,7 @@ class CatalogContract(NeedsStore):
         store.catalog.write(*(Placed("c", each) for each in [*changes, change("twice", "latter", title="again")]))
         assert [hit.text for hit in store.catalog.chunks_of("c", "known")] == ["fresh", "kept"]
         assert [hit.text for hit in store.catalog.chunks_of("c", "twice")] == ["latter"]
-        assert store.counts()["documents"] == 3
+        assert store.totals().documents == 3
 
     def test_a_list_is_read_in_pages(self, store: Store) -> None:
         for number, (namespace, key) in enumerate((("two", "a"), ("one", "b"), ("one", "a"))):
@@ -98,7 +98,7 @@ class CatalogContract(NeedsStore):
         assert store.catalog.chunks_of("/root/f.jsonl", "r1") == []
         assert store.catalog.roots() == ["/root"]
         assert store.catalog.write(FileRemoval("/root", ["f.jsonl"])) == 1
-        assert store.counts()["chunks"] == 0
+        assert store.totals().chunks == 0
         assert store.catalog.files("/root") == {}
 
     def test_a_document_comes_back_as_it_was_put(self, store: Store) -> None:
@@ -241,17 +241,19 @@ class CatalogContract(NeedsStore):
         for number, (key, facts) in enumerate(zip(("x/1", "x/2", "3"), tags, strict=True)):
             store.catalog.write(Placed("c", change(key, f"text {number}", kind="note", metadata=facts)))
         store.catalog.write(Placed("works/list", change("w", "a work", kind="article", metadata={"tags": "a"})))
-        assert store.catalog.values("kind", 9) == [("note", 3)]
-        assert store.catalog.folders(9) == [("c", "x", 2)]
+        showable = Selection(works=False)
+        assert store.catalog.values("kind", Selection()) == [("note", 3), ("article", 1)]
+        assert store.catalog.values("kind", showable, 9) == [("note", 3)]
+        assert store.catalog.values("folder", showable, 9) == [("c/x", 2)]
         in_folder = store.catalog.passing(Filter(folders=("c/x",)), np.array([1, 2, 3]))
         assert len(in_folder) == len(store.catalog.passing(Filter(paths=("x/**",)), np.array([1, 2, 3])))
         assert not store.catalog.any_passes(Filter(folders=("x", "d/x", "")))
         assert store.catalog.any_passes(Filter(folders=("c/x",)))
-        assert store.catalog.values("tags", 9) == [("a", 2), ("b", 1)]
-        assert store.catalog.values("tags", 1) == [("a", 2)]
-        assert store.catalog.values("n", 9) == [(1, 2)]
-        assert store.catalog.values("done", 9) == [(True, 1)]
-        assert store.catalog.values('no"thing', 9) == []
+        assert store.catalog.values("tags", showable, 9) == [("a", 2), ("b", 1)]
+        assert store.catalog.values("tags", showable, 1) == [("a", 2)]
+        assert store.catalog.values("n", showable, 9) == [(1, 2)]
+        assert store.catalog.values("done", showable, 9) == [(True, 1)]
+        assert store.catalog.values('no"thing', showable, 9) == []
 
     def test_texts_come_alone(self, store: Store) -> None:
         store.catalog.write(Placed("c", change("a", "one", "two", first_id=1)))
@@ -290,8 +292,9 @@ class CatalogContract(NeedsStore):
     def test_a_namespace_is_read_by_date_and_among_equals_as_added(self, store: Store) -> None:
         for key, date in (("none", None), ("late", "2024-05-02"), ("early", "2024-05-01"), ("early2", "2024-05-01")):
             store.catalog.write(Placed("talk", change(key, f"words {key}", created_at=date)))
-        store.catalog.write(Placed("other", change("early", "words", first_id=7)))
-        assert store.catalog.namespaces() == {"talk": 4, "other": 1}
+        store.catalog.write(Placed("", change("early", "words", first_id=7)))
+        assert store.catalog.values("namespace", Selection()) == [("talk", 4), ("", 1)]
+        assert store.catalog.values("namespace", Selection("talk")) == [("talk", 4)]
         expected = ["early", "early2", "late", "none"]
 
         def listed(order: Order, after: str | None = None, most: int | None = None) -> list[str]:

@@ -40,7 +40,7 @@ class GenerationContract(NeedsOpened):
     def test_searches_use_the_old_vectors_while_new_ones_are_built(self, built: Store) -> None:
         assert built.semantic.model() == MODEL
         assert self._states(built) == {"tiny": (State.ACTIVE, 3, 3), "next": (State.BUILDING, 1, 3)}
-        assert built.counts()["embedded_chunks"] == 2
+        assert built.totals().embedded == 2
         assert built.semantic.vectors_of(np.array([1]))[1].tolist() == [1, 0]
         assert len(built.semantic.nearest(Query(""), vector_of(1, 0), 10)) == 2
         assert [len(list(view.semantic.pending(9, "f2"))) for view in built.views()] == [1, 1]

@@ -55,8 +55,7 @@ class LexicalContract(NeedsStore):
         store.catalog.write(Placed("c", change("a", "new text")))
         assert self._match(store, "old") == []
         assert self._match(store, "new") == ["a"]
-        counts = store.counts()
-        assert (counts["documents"], counts["chunks"]) == (1, 1)
+        assert (store.totals().documents, store.totals().chunks) == (1, 1)
 
     def test_a_new_title_is_searched_and_the_old_one_is_not(self, store: Store) -> None:
         store.catalog.write(Placed("c", change("a", "body", title="former", first_id=1)))

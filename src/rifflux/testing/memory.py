@@ -25,6 +25,7 @@ from rifflux.store import (
     DEFAULT,
     DESCRIBED,
     LEXICAL,
+    MOST_COUNTED,
     PART,
     VARIANT,
     Analysis,
@@ -40,6 +41,7 @@ from rifflux.store import (
     DocumentUses,
     Edge,
     ErasedContent,
+    FieldValue,
     FieldWeights,
     FileRemoval,
     FileState,
@@ -294,21 +296,19 @@ class MemoryStore(Store):
         self.records = MemoryRecords(view)
 
     def totals(self) -> Totals:
-        counts = self.counts()
-        works = any(row.is_work for row in self.view.rows())
-        return Totals(counts["chunks"], counts["embedded_chunks"], works, self.catalog.languages())
-
-    def counts(self) -> Mapping[str, int]:
-        return {
-            "documents": len(self.view.rows()),
-            "chunks": len(self.view.chunks()),
-            "files": sum(len(owned.files) for owned in self.view.owned),
-            "embedded_chunks": len(self.view.vectors(self.view.in_use())),
-        }
+        rows = self.view.rows()
+        return Totals(
+            len(rows),
+            len(self.view.chunks()),
+            sum(len(owned.files) for owned in self.view.owned),
+            len(self.view.vectors(self.view.in_use())),
+            any(row.is_work for row in rows),
+            tuple(sorted({row.document.language for row in rows} or {""})),
+        )
 
     def contents(self) -> str:
         changes = [owned.changes for owned in self.view.owned]
-        state = repr((self.owners, changes, sorted(self.counts().items()), self.view.active()))
+        state = repr((self.owners, changes, self.totals(), self.view.active()))
         return f"{sum(changes)}-{sha256(state.encode()).hexdigest()[:16]}"
 
     def search(self, request: CandidateRequest) -> CandidateResponse:
@@ -502,7 +502,7 @@ class MemoryCatalog(Catalog):
                 and (not where.name or row.is_called(where.name))
                 and any(folded in text.casefold() for text in (row.change.path, row.document.title))
                 and (where.works or not row.is_work)
-                and _passes(row, where.filter)
+                and (where.filter is None or _passes(row, where.filter))
             ),
             key=lambda row: (*row.place, row.owner),
         )
@@ -536,9 +536,6 @@ class MemoryCatalog(Catalog):
             placed = Placed(row.namespace, replace(row.change, chunks=chunks), row.file)
             records = owned.records.get(row.place, {})
             yield StoredDocument(row.number, placed, lengths, records, owned.uses.get(row.place))
-
-    def namespaces(self) -> Mapping[str, int]:
-        return Counter(row.namespace for row in self.view.rows())
 
     def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
         found = {}
@@ -659,24 +656,20 @@ class MemoryCatalog(Catalog):
                 found[key] = self.view.world.owners[row.owner].uses[row.place]
         return found
 
-    def values(self, field: str, limit: int) -> list[tuple[str | int | float | bool, int]]:
+    def values(self, field: str, where: Selection, most: int = MOST_COUNTED) -> list[tuple[FieldValue, int]]:
         found: Counter[tuple[type, Any]] = Counter()
-        for row in self.view.rows():
-            if not row.is_work:
-                value = row.document.kind or None if field == "kind" else row.document.metadata.get(field)
-                items = value if isinstance(value, list) else [value]
-                found.update({(type(each), each) for each in items if isinstance(each, str | int | float)})
+        for row in self._selected(where):
+            folder, slash, _ = row.change.path.partition("/")
+            known = {
+                "kind": row.document.kind or None,
+                "namespace": row.namespace,
+                "folder": f"{row.namespace}/{folder}" if folder and slash else None,
+            }
+            value = known[field] if field in known else row.document.metadata.get(field)
+            items = value if isinstance(value, list) else [value]
+            found.update({(type(each), each) for each in items if isinstance(each, str | int | float)})
         ordered = sorted(found.items(), key=lambda each: (-each[1], each[0][0] is str, each[0][1]))
-        return [(value, count) for (_, value), count in ordered[:limit]]
-
-    def folders(self, limit: int) -> list[tuple[str, str, int]]:
-        rows = [row for row in self.view.rows() if not row.is_work and "/" in row.change.path]
-        found = Counter((row.namespace, row.change.path.partition("/")[0]) for row in rows)
-        ordered = sorted(found.items(), key=lambda each: (-each[1], each[0]))
-        return [(*folder, count) for folder, count in ordered[:limit]]
-
-    def languages(self) -> tuple[str, ...]:
-        return tuple(sorted({row.document.language for row in self.view.rows()} or {""}))
+        return [(value, count) for (_, value), count in ordered[:most]]
 
 
 def _leads(source: _Row, key: str, target: _Row) -> bool:

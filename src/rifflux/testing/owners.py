@@ -43,6 +43,7 @@ from rifflux.types import Execution, Filter, Identifier, Ids, Link, Query, Ranki
 _WORD = "kingfisher"
 _KEYS = ("a", "b", "a.txt", "/root/a.txt")
 
+_FIELDS = ("kind", "namespace", "folder", "tags")
 _SELECTIONS = (
     Selection(),
     Selection("c"),
@@ -65,11 +66,9 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "code_of": lambda store, ids: dict(store.catalog.code_of(ids)),
     "stored": lambda store, ids: [*store.catalog.stored()] if len(store.owners) == 1 else [],
     "chunks_of": lambda store, ids: [store.catalog.chunks_of("c", key) for key in _KEYS],
-    "namespaces": lambda store, ids: dict(store.catalog.namespaces()),
     "around": lambda store, ids: dict(store.catalog.around([("c", key) for key in _KEYS], 5, 3)),
     "files": lambda store, ids: store.catalog.files("/root"),
     "some_files": lambda store, ids: store.catalog.some_files(1000),
-    "languages": lambda store, ids: store.catalog.languages(),
     "roots": lambda store, ids: store.catalog.roots(),
     "pending": lambda store, ids: [chunk for batch in store.semantic.pending(3) for chunk in batch],
     "vectors_by_hash": lambda store, ids: _plain(store.semantic.vectors_by_hash(_hashes())),
@@ -78,8 +77,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "sample": lambda store, ids: _plain(dict(zip(*store.semantic.sample(100), strict=True))),
     "facts": lambda store, ids: dict(store.catalog.facts(ids)),
     "search": lambda store, ids: [_searched(store, query) for query in _queries()],
-    "values": lambda store, ids: [store.catalog.values(field, 10) for field in ("kind", "tags")],
-    "folders": lambda store, ids: store.catalog.folders(10),
+    "values": lambda store, ids: [store.catalog.values(field, Selection(), 10) for field in _FIELDS],
     "passing": lambda store, ids: store.catalog.passing(Filter(since="2024"), ids).tolist(),
     "any_passes": lambda store, ids: [store.catalog.any_passes(Filter(tags=(tag,))) for tag in ("T", "s:t", "none")],
     "identified": lambda store, ids: dict(store.catalog.identified(["doi:10.1/a"])),
@@ -100,7 +98,6 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     ],
     "documents": lambda store, ids: [[*store.catalog.documents(where, with_text=True)] for where in _SELECTIONS],
     "uses": lambda store, ids: dict(store.catalog.uses("c", _KEYS)),
-    "counts": lambda store, ids: dict(store.counts()),
     "contents": lambda store, ids: store.contents(),
     "credited": lambda store, ids: store.catalog.credited("author", ["cache", "river"]),
     "totals": lambda store, ids: store.totals(),
@@ -229,7 +226,7 @@ class OwnerContract(NeedsOpened):
         ann = opened.of(mine)
         ids = [*filled(ann, 1), *range(10_000, 10_040), *range(20_000, 20_040)]
         before = everything(ann, ids)
-        assert before["counts"]["embedded_chunks"]
+        assert before["totals"].embedded
         assert all(len(ranking) for ranking in before["match"][:3])
         for number, other in enumerate(others, 1):
             filled(opened.of(other), number * 10_000, _WORD, times=4)
@@ -262,7 +259,7 @@ class OwnerContract(NeedsOpened):
         filled(opened.of("ann"), 1)
         bob = opened.of("bob")
         bob.catalog.write(Placed("c", change("a", *_texts(""), title="cache", first_id=100)))
-        assert bob.counts()["embedded_chunks"] == 0
+        assert bob.totals().embedded == 0
         assert len([chunk for batch in bob.semantic.pending(10) for chunk in batch]) == 3
 
     def test_a_named_view_leads_to_no_other(self, opened: Store) -> None:
@@ -282,7 +279,7 @@ class OwnerContract(NeedsOpened):
         assert [view.owner for view in ann.views()] == ["ann"]
 
     def test_the_opened_store_knows_the_views_that_hold_something(self, opened: Store) -> None:
-        assert opened.of("nobody").counts()["chunks"] == 0
+        assert opened.of("nobody").totals().chunks == 0
         filled(opened.of("ann"), 1)
         assert [view.owner for view in opened.views()] == ["", "ann"]
 
@@ -311,7 +308,7 @@ class OwnerContract(NeedsOpened):
     def test_closing_a_view_closes_nothing(self, opened: Store) -> None:
         opened.of("ann").close()
         filled(opened, 1)
-        assert opened.counts()["documents"] == 3
+        assert opened.totals().documents == 3
 
     def test_scores_are_those_of_a_store_of_ones_own(self, opened: Store) -> None:
         ids = filled(opened.of("ann"), 1)

@@ -313,7 +313,7 @@ class SharingContract(NeedsOpened):
         assert Registry(opened).sharing.drop(self.wiki.owner).documents
         assert Registry(opened).sharing.collections("bob") == [self.plans]
         assert Registry(opened).sharing.shared_with("ann") == []
-        counts = [opened.of(each.owner).counts()["documents"] for each in (self.wiki, self.plans)]
+        counts = [opened.of(each.owner).totals().documents for each in (self.wiki, self.plans)]
         assert counts == [0, 1]
 
     def test_who_is_erased_has_and_reads_no_collection(self, opened: Store) -> None:

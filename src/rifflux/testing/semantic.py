@@ -95,7 +95,7 @@ class SemanticContract(NeedsStore):
             vectors = np.ones((len(batch), 2), np.float32)
             seen += store.semantic.put_vectors([c.id for c in batch], [c.hash for c in batch], vectors)
         assert seen == 7
-        assert store.counts()["embedded_chunks"] == 7
+        assert store.totals().embedded == 7
         assert list(store.semantic.pending(3)) == []
 
     def test_a_vector_is_known_by_the_hash_of_its_text(self, store: Store) -> None:
@@ -123,7 +123,7 @@ class SemanticContract(NeedsStore):
         embedded(store, {"a": (0.6, 0.8)})
         same = change("a", "text of a", first_id=500)
         store.catalog.write(Placed("moved", same))
-        assert store.counts()["embedded_chunks"] == 2
+        assert store.totals().embedded == 2
         assert list(store.semantic.pending(10)) == []
 
     def test_another_model_is_refused_with_the_cure(self, store: Store) -> None:

@@ -29,7 +29,7 @@ class StoreContract(CatalogContract, LexicalContract, SemanticContract, RecordsC
 
         with pytest.raises(KeyboardInterrupt):
             interrupted()
-        assert store.counts()["documents"] == 0
+        assert store.totals().documents == 0
         assert self._match(store, "words") == []
 
     def test_the_contents_are_others_after_a_change_and_only_then(self, store: Store) -> None:
@@ -56,9 +56,9 @@ class StoreContract(CatalogContract, LexicalContract, SemanticContract, RecordsC
         store.semantic.put_vectors([1], [number_of("ann says")], vector_of(1, 0)[None])
         put("blue", "ann says")
         assert (self._match(store, "red"), self._match(store, "blue")) == ([], ["a"])
-        assert store.counts()["embedded_chunks"] == 1
+        assert store.totals().embedded == 1
         put("blue", "bob says")
-        assert store.counts()["embedded_chunks"] == 0
+        assert store.totals().embedded == 0
         assert self._match(store, "blue") == ["a"]
 
     def test_a_store_in_use_is_sound(self, store: Store) -> None:

@@ -31,7 +31,7 @@ class UnitedContract(NeedsOpened):
         filled(opened.of(shared), _SHARED, "shared")
         both = opened.united([mine, shared])
         before = everything(both, _IDS)
-        assert before["counts"]["embedded_chunks"]
+        assert before["totals"].embedded
         assert all(map(len, before["match"][:3]))
         filled(opened.of(other), _OTHERS, "kingfisher", times=4)
         assert everything(both, _IDS) == before
@@ -95,10 +95,11 @@ class UnitedContract(NeedsOpened):
         filled(opened.of("ann"), _MINE)
         filled(opened.of("bob"), _SHARED, times=4)
         both = opened.united(["bob", "ann", "nobody"])
-        expected = {name: count + opened.of("bob").counts()[name] for name, count in opened.of("ann").counts().items()}
-        assert both.counts() == expected
+        own = [opened.of(owner).totals() for owner in ("ann", "bob")]
+        for name in ("documents", "chunks", "files", "embedded"):
+            assert getattr(both.totals(), name) == sum(getattr(each, name) for each in own)
         filled(opened.of("nobody"), _OTHERS)
-        assert both.counts()["documents"] == expected["documents"] + 3
+        assert both.totals().documents == own[0].documents + own[1].documents + 3
 
     def test_equal_keys_stay_two_documents_and_say_whose_they_are(self, opened: Store) -> None:
         filled(opened.of("ann"), _MINE, "mine")
@@ -151,14 +152,14 @@ class UnitedContract(NeedsOpened):
         parts = [opened.of(owner).part("messages").owner for owner in ("ann", "bob")]
         assert [both.of(each).owner for each in both.owners] == ["ann", "bob"]
         assert [view.owner for view in both.views()] == [both.owner, *parts]
-        assert both.part("messages").counts() == opened.united(parts).counts()
+        assert both.part("messages").totals() == opened.united(parts).totals()
         assert opened.united(["ann"]).owner == "ann" == both.of("ann").owner
         with pytest.raises(OutOfScope):
             both.of("eve")
         with pytest.raises(OutOfScope):
             opened.of("ann").united(["ann", "bob"])
-        assert opened.of("ann").united(["ann", parts[0]]).counts()["documents"] == 6
-        assert opened.united([]).counts()["documents"] == 0
+        assert opened.of("ann").united(["ann", parts[0]]).totals().documents == 6
+        assert opened.united([]).totals().documents == 0
         assert [view.owner for view in opened.united(["", "ann"]).views()][1:] == [parts[0]]
 
 

@@ -207,7 +207,7 @@ def test_an_empty_file_becomes_an_index(tmp_path: Path) -> None:
     path = tmp_path / "empty.db"
     path.touch()
     store = SqliteStore.open(str(path))
-    assert store.counts()["chunks"] == 0
+    assert store.totals().chunks == 0
 
 
 def test_an_index_of_a_newer_version_is_refused(path: Path) -> None:
@@ -240,7 +240,7 @@ class TestMigration:
         steps[SCHEMA_VERSION] = lambda connection: connection.execute("create table added (id integer)")
         for _ in range(2):
             with closing(SqliteStore.open(str(path))) as store:
-                assert store.counts()["documents"] == 1
+                assert store.totals().documents == 1
                 assert store.view.engine.connection.execute("select count(*) from added").get == 0
         with closing(apsw.Connection(str(path))) as connection:
             assert connection.pragma("user_version") == SCHEMA_VERSION + 1
@@ -365,7 +365,7 @@ def test_a_truncated_index_says_so(path: Path) -> None:
 def _use(path: Path) -> None:
     """Open an index and read all of it; what is damaged shows at the latest in the check."""
     store = SqliteStore.open(str(path))
-    store.counts()
+    store.totals()
     store.lexical.match(words("words"), 5, FieldWeights())
     if problems := store.check():
         raise DamagedIndex(problems[0].what)
@@ -410,8 +410,8 @@ def test_readers_see_the_last_committed_state_while_a_writer_works(path: Path) -
     writer, reader = SqliteStore.open(str(path)), SqliteStore.open(str(path))
     with writer.transaction():
         writer.catalog.write(Placed("c", change("b", "fresh words")))
-        assert reader.counts()["documents"] == 1
-    assert reader.counts()["documents"] == 2
+        assert reader.totals().documents == 1
+    assert reader.totals().documents == 2
 
 
 def test_threads_may_share_a_store(path: Path) -> None:
@@ -432,7 +432,7 @@ def test_threads_may_share_a_store(path: Path) -> None:
     for thread in threads:
         thread.join()
     assert failures == []
-    assert store.counts()["documents"] == 81
+    assert store.totals().documents == 81
 
 
 def test_a_thread_reads_what_was_committed_while_another_is_in_a_transaction(path: Path) -> None:
@@ -440,7 +440,7 @@ def test_a_thread_reads_what_was_committed_while_another_is_in_a_transaction(pat
     found: list[int] = []
 
     def read() -> None:
-        found.append(store.counts()["documents"])
+        found.append(store.totals().documents)
         found.append(len(store.lexical.match(words("fresh"), 5, FieldWeights())))
 
     with store.transaction():
@@ -449,7 +449,7 @@ def test_a_thread_reads_what_was_committed_while_another_is_in_a_transaction(pat
         thread.start()
         thread.join(PATIENCE)
         assert found == [1, 0]
-        assert store.counts()["documents"] == 2
+        assert store.totals().documents == 2
     read()
     assert found == [1, 0, 2, 1]
 
@@ -458,7 +458,7 @@ def test_a_thread_never_reads_from_a_file_that_took_the_place_of_its_own(path: P
     store, other = SqliteStore.open(str(path)), SqliteStore.open(str(tmp_path / "other.db"))
     other.close()
     found: list[int] = []
-    thread = threading.Thread(target=lambda: found.append(store.counts()["documents"]))
+    thread = threading.Thread(target=lambda: found.append(store.totals().documents))
     with store.transaction():
         (tmp_path / "other.db").replace(path)
         thread.start()
@@ -490,15 +490,15 @@ def test_what_is_asked_often_is_read_once_in_a_block_until_something_changed(pat
     store.catalog.write(Placed("c", change("a", "words")))
     asked: list[str] = []
     with store.memoized():
-        assert (store.records.setting("name"), store.counts()["documents"]) == (None, 1)
+        assert (store.records.setting("name"), store.totals().documents) == (None, 1)
         store.view.engine.connection.exec_trace = lambda _cursor, statement, _bound: not asked.append(statement)
-        assert (store.records.setting("name"), store.counts()["documents"]) == (None, 1)
+        assert (store.records.setting("name"), store.totals().documents) == (None, 1)
         assert asked == []
         store.records.set("name", "mine")
         assert store.records.setting("name") == "mine"
         other.catalog.write(Placed("c", change("b", "words")))
         assert len(store.lexical.match(words("words"), 10, FieldWeights())) == 2
-        assert store.counts()["documents"] == 2
+        assert store.totals().documents == 2
     other.records.set("name", "other")
     assert store.records.setting("name") == "other"
 

@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from rifflux.retrieve.query.codes import Phrases
-from rifflux.store import Store
+from rifflux.store import Store, Totals
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.lexicon import stop_words
 from rifflux.text.moments import YEAR_OF_WORK
@@ -97,14 +97,14 @@ class CreditVocabulary:
     adjacent: Phrases
 
     @cached_property
-    def counts(self) -> Mapping[str, int]:
+    def totals(self) -> Totals:
         """Return the numbers of documents and chunks."""
-        return self.store.counts()
+        return self.store.totals()
 
     @property
     def chunks(self) -> int:
         """Return the number of chunks."""
-        return self.counts["chunks"]
+        return self.totals.chunks
 
     def known(self, role: str, keys: Collection[str]) -> Mapping[str, Mapping[str, int]]:
         """Return the names by lookup key, each with its number of works."""
@@ -439,7 +439,7 @@ class _Sentence:
         return found
 
     def _rarity(self, mention: Mention) -> int:
-        passages = max(1.0, self.vocabulary.chunks / max(1, self.vocabulary.counts["documents"]))
+        passages = max(1.0, self.vocabulary.chunks / max(1, self.vocabulary.totals.documents))
         words = [token for token in self.tokens[mention.first : mention.last + 1] if not token.initials]
         texts = min((self._in_texts(word) for word in words), default=0) / passages
         share = mention.works / (mention.works + texts)

@@ -13,12 +13,14 @@ import numpy as np
 
 from rifflux.errors import Busy, OutOfScope
 from rifflux.store.catalog import (
+    MOST_COUNTED,
     Catalog,
     ChunkFacts,
     CodePiece,
     Credited,
     DocumentUses,
     Edge,
+    FieldValue,
     FileRemoval,
     FileState,
     FileUpdate,
@@ -408,10 +410,10 @@ class OpenSearchCatalog(Catalog):
             # No owner's name sorts after this one.
             position = (keyword(after[0]), keyword(after[1]), "\U0010ffff", "")
         elif after is not None:
-            row = self._at([after], ("order", "added")).get(after)
+            row = self._at([after], ("order", "added", "row")).get(after)
             if row is None:
                 return
-            position = (row["order"], row["added"], row["_id"])
+            position = (row["order"], row["added"], row["row"])
         fields = (*OUTLINE, "text") if with_text else OUTLINE
         narrow = [*self._selected(where)]
         for row in self.rows.scan("document", narrow, fields, _ORDERS[order], most, after=position):
@@ -430,7 +432,8 @@ class OpenSearchCatalog(Catalog):
             yield {"wildcard": {"names": {"value": f"*{escaped}*"}}}
         if not where.works:
             yield none_of([_WORKS])
-        yield from conditions(where.filter)
+        if where.filter:
+            yield from conditions(where.filter)
 
     def around(self, places: Sequence[Place], before: int, after: int) -> Mapping[Place, Sequence[Document]]:
         """Read their own rows in one request, and the others' in another."""
@@ -477,9 +480,6 @@ class OpenSearchCatalog(Catalog):
             if all(id in known for some in ids.values() for id in some):
                 return [(row, [known[id] for id in ids[row["_id"]]]) for row in rows]
         raise Busy(f"{self.rows.engine.address} is written all the time: try again")
-
-    def namespaces(self) -> Mapping[str, int]:
-        return self.rows.cached("namespaces", lambda: self.rows.values("document", "namespace"))
 
     def any_passes(self, filter: Filter) -> bool:
         found = self.rows.search("document", conditions(filter), size=1, _source=False)
@@ -583,30 +583,19 @@ class OpenSearchCatalog(Catalog):
 
     # Values
 
-    def values(self, field: str, limit: int) -> list[tuple[str | int | float | bool, int]]:
-        others = none_of([_WORKS])
-        if field == "kind":
-            known = self.rows.values("document", "kind", [others])
-            found: list[tuple[Any, int]] = [(kind, count) for kind, count in known.items() if kind]
+    def values(self, field: str, where: Selection, most: int = MOST_COUNTED) -> list[tuple[FieldValue, int]]:
+        narrow = [*self._selected(where)]
+        if field in ("kind", "namespace", "folder"):
+            known = self.rows.values("document", field, narrow)
+            found: list[tuple[FieldValue, int]] = [
+                (value, count) for value, count in known.items() if value or field == "namespace"
+            ]
         else:
             start = f"{field}{SEPARATOR}"
-            known = self.rows.values("document", "value", [others], include=literal(start) + ANYTHING)
+            known = self.rows.values("document", "value", narrow, include=literal(start) + ANYTHING)
             found = [(json.loads(text.removeprefix(start)), count) for text, count in known.items()]
         found.sort(key=lambda each: (-each[1], isinstance(each[0], str), each[0]))
-        return found[:limit]
-
-    def folders(self, limit: int) -> list[tuple[str, str, int]]:
-        known = self.rows.values("document", "folder", [none_of([_WORKS])])
-        found = []
-        for name, count in known.items():
-            namespace, _, folder = name.rpartition("/")
-            found.append((namespace, folder, count))
-        found.sort(key=lambda each: (-each[2], each[0], each[1]))
-        return found[:limit]
-
-    def languages(self) -> tuple[str, ...]:
-        known = self.rows.cached("languages", lambda: self.rows.values("document", "language"))
-        return tuple(sorted(known or {""}))
+        return found[:most]
 
 
 def _listed(chunk: Sequence[int]) -> ListedChunk:

@@ -60,7 +60,7 @@ class OpenSearchStore(Store):
 
     # Totals
 
-    def _count(self) -> Mapping[str, int]:
+    def _totals(self) -> Totals:
         active = self.rows.state.active
         field = vector_field(active.fingerprint) if active else ""
         visible = self.rows.visible
@@ -70,7 +70,7 @@ class OpenSearchStore(Store):
             "documents": documents,
             "chunks": chunks,
             "files": {"term": {"type": "file"}},
-            "embedded_chunks": all_of([chunks, {"term": {"embedded": field}}]),
+            "embedded": all_of([chunks, {"term": {"embedded": field}}]),
             "works": all_of([documents, {"term": {"is_work": True}}]),
         }
         language = {"filter": types["documents"], "aggs": {"of": {"terms": {"field": "language", "size": PAGE}}}}
@@ -86,16 +86,11 @@ class OpenSearchStore(Store):
         counts = {name: bucket["doc_count"] for name, bucket in found["counts"]["buckets"].items()}
         known = self.engine.cache(self.owners)
         known["terms"] = counts["chunks"], int(found["length"]["of"]["value"])
-        known["languages"] = {each["key"]: each["doc_count"] for each in found["language"]["of"]["buckets"]}
-        return counts
+        languages = {each["key"] for each in found["language"]["of"]["buckets"]} or {""}
+        return Totals(**counts, languages=tuple(sorted(languages)))
 
     def totals(self) -> Totals:
-        counts = self.rows.cached("counts", self._count)
-        return Totals(counts["chunks"], counts["embedded_chunks"], counts["works"] > 0, self.catalog.languages())
-
-    def counts(self) -> Mapping[str, int]:
-        counts = self.rows.cached("counts", self._count)
-        return {name: counts[name] for name in ("documents", "chunks", "files", "embedded_chunks")}
+        return self.rows.cached("totals", self._totals)
 
     def contents(self) -> str:
         state = self.rows.state

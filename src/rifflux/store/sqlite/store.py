@@ -22,7 +22,7 @@ from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, Candidate
 from rifflux.store.records import Record, Records
 from rifflux.store.semantic import Semantic
 from rifflux.store.sqlite.catalog import sql
-from rifflux.store.sqlite.catalog.catalog import SqliteCatalog
+from rifflux.store.sqlite.catalog.catalog import SqliteCatalog, misread
 from rifflux.store.sqlite.connection.connect import MEMORY, SCHEMA_VERSION
 from rifflux.store.sqlite.connection.derived import DerivedFile
 from rifflux.store.sqlite.connection.engine import Engine, GenerationCache
@@ -329,13 +329,16 @@ class SqliteStore(Store):
         del deadline
         return self.database.engine.memoized()
 
-    def counts(self) -> Mapping[str, int]:
-        return dict(zip(COUNTED, self.view.summed(sql.TOTALS), strict=False))
-
     def totals(self) -> Totals:
-        _, chunks, _, embedded, works, in_others = self.view.summed(sql.TOTALS)
-        languages = self.catalog.languages() if in_others else ("",)
-        return Totals(chunks, embedded, works > 0, languages)
+        documents, chunks, files, embedded, works, in_others = self.view.summed(sql.TOTALS)
+        languages = {""}
+        if in_others:
+            languages = {language for (language,) in self.view.rows(sql.LANGUAGES)}
+            if not all(isinstance(each, str) for each in languages):
+                raise misread(self.view, TypeError("a language is not text"))
+            if in_others < documents:
+                languages.add("")
+        return Totals(documents, chunks, files, embedded, works > 0, tuple(sorted(languages)))
 
     def search(self, request: CandidateRequest) -> CandidateResponse:
         run = request.execution
@@ -357,9 +360,8 @@ class SqliteStore(Store):
         rows = [self.view.known(OWNER, name=each) for each in self.owners]
         changes = [row[0][1] if row else 0 for row in rows]
         model = self.semantic.model()
-        told = repr(
-            ([*zip(self.owners, changes, strict=True)], sorted(self.counts().items()), model and model.fingerprint)
-        )
+        counts = sorted(zip(COUNTED, self.view.summed(sql.TOTALS), strict=False))
+        told = repr(([*zip(self.owners, changes, strict=True)], counts, model and model.fingerprint))
         return f"{sum(changes)}-{sha256(told.encode()).hexdigest()[:16]}"
 
     def close(self) -> None:

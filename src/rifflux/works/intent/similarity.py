@@ -158,7 +158,7 @@ def similarity_of(text: str, view: IndexView, deadline: float | None) -> Similar
     An index that another model embeds still compares by the model in the package, to which the examples are fitted. An
     index without vectors is searched by words, and its questions are read by rules.
     """
-    if not view.store.counts()["embedded_chunks"]:
+    if not view.store.totals().embedded:
         return None
     model = fitted()
     embedder = view.embedder

@@ -125,7 +125,7 @@ class CandidateGenerator:
             text = named.hit.text
         counts = Counter(self.searcher.analyzer.terms(f"{named.hit.title} {text}"))
         known = store.lexical.document_frequencies(list(counts))
-        chunks = store.counts()["chunks"]
+        chunks = store.totals().chunks
         worth = {term: count**0.5 * idf(chunks, known[term]) for term, count in counts.items() if term in known}
         best = sorted(worth, key=lambda term: (-worth[term], term))[:TERMS]
         return tuple((term,) for term in best)

@@ -22,8 +22,8 @@ from rifflux.session.arguments import checked_deadline, checked_query, checked_w
 from rifflux.session.profile import CREDITS, EXPANSION
 from rifflux.session.searching import NO_QUERY_VECTOR, Searcher
 from rifflux.session.session import IndexView
-from rifflux.store import ChunkFacts
-from rifflux.types import LICENSED, Filter, Hit, Trace, parted
+from rifflux.store import ChunkFacts, Selection
+from rifflux.types import LICENSED, Filter, Hit, Trace
 from rifflux.types.document import UNTOLD
 from rifflux.works.export import CITING
 from rifflux.works.intent.classify import IntentDecision, Question, read_question
@@ -102,10 +102,8 @@ class WorksRetriever:
         searcher = self.searcher.refreshed(query, filter.collections)
         filter = replace(filter, collections=())
         if request.works_only:
-            names = [parted(each)[0] for each in searcher.store.catalog.namespaces()]
-            filter = replace(
-                filter, namespaces=tuple(each for each in names if each.startswith(LICENSED)) or (LICENSED,)
-            )
+            names = searcher.store.catalog.values("namespace", Selection(prefix=LICENSED))
+            filter = replace(filter, namespaces=tuple(str(name) for name, _ in names) or (LICENSED,))
         now = datetime.fromtimestamp(searcher.view.session.now(), UTC)
         pack_request = PackRequest(
             _given(request, limits),

@@ -153,7 +153,7 @@ def test_a_rolled_back_change_leaves_no_trace_in_the_log(
     with suppress(KeyError), store.transaction():
         put(store, "a", "one")
         raise KeyError
-    assert store.counts()["documents"] == 0
+    assert store.totals().documents == 0
     assert log(connection) == []
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from rifflux.errors import Cure, DamagedIndex, OutOfScope
 from rifflux.store.catalog import (
+    MOST_COUNTED,
     AnalyzedChunk,
     Catalog,
     ChunkFacts,
@@ -21,6 +22,7 @@ from rifflux.store.catalog import (
     DocumentChange,
     DocumentUses,
     Edge,
+    FieldValue,
     FileState,
     Listed,
     Order,
@@ -112,7 +114,7 @@ class SqliteCatalog(Catalog):
                 try:
                     hits.append(_hit(rows[id], names, score, why))
                 except MISREAD as error:
-                    raise self._damage(error) from error
+                    raise misread(self.view, error) from error
         return hits
 
     def chunks_of(self, namespace: str, key: str) -> list[Hit]:
@@ -126,12 +128,7 @@ class SqliteCatalog(Catalog):
         try:
             return [*map(_hit, rows, repeat(self.view.names))]
         except MISREAD as error:
-            raise self._damage(error) from error
-
-    def _damage(self, error: Exception) -> DamagedIndex:
-        """Return the error of a row that does not hold what its table does, as after pages were exchanged."""
-        where = self.view.engine.location
-        return DamagedIndex(f"{where} is damaged (a row is not of its table: {error})", cure=Cure.SALVAGE)
+            raise misread(self.view, error) from error
 
     def _first(self, hits: list[Hit]) -> list[Hit]:
         """Return the hits of the first hit's owner."""
@@ -172,7 +169,7 @@ class SqliteCatalog(Catalog):
             try:
                 found.setdefault(places[place], _document(key, text, *row))
             except MISREAD as error:
-                raise self._damage(error) from error
+                raise misread(self.view, error) from error
         return found
 
     def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
@@ -211,11 +208,7 @@ class SqliteCatalog(Catalog):
         most: int | None = None,
         with_text: bool = False,
     ) -> Iterator[Listed]:
-        view = self.view
-        namespace = where.namespace
-        if namespace is not None:
-            view, namespace = self._home(namespace)
-        conditions, bound = _selected(where, namespace)
+        view, conditions, bound = self._selected(where)
         by, following = sql.ORDERS[order]
         if after is not None:
             conditions.append(following)
@@ -240,6 +233,35 @@ class SqliteCatalog(Catalog):
             bound |= dict(zip(_POSITION, rows[-1], strict=False))
             if most is not None:
                 most -= size
+
+    def _selected(self, where: Selection) -> tuple[OwnerView, list[str], dict[str, object]]:
+        """Return the view that has the documents of a selection, and the conditions for them."""
+        view = self.view
+        conditions = ["document.owner = :owner"]
+        bound: dict[str, object] = {}
+        if where.name:
+            name = where.name
+            splits = [(name[:place], name[place + 1 :]) for place, char in enumerate(name) if char == "/"]
+            conditions = [sql.NAMED]
+            bound |= {"name": name, "splits": json.dumps(splits)}
+        if where.namespace is not None:
+            view, bound["of_namespace"] = self._home(where.namespace)
+            conditions.append("document.namespace = :of_namespace")
+        if where.prefix:
+            conditions.append("document.namespace >= :prefix and document.namespace < :end")
+            bound |= {"prefix": where.prefix, "end": where.prefix + chr(0x10FFFF)}
+        if where.words:
+            literal = re.sub(r"([\\%_])", r"\\\1", where.words)
+            conditions.append(sql.BEARING)
+            bound["words"] = f"%{literal}%"
+        if not where.works:
+            conditions.append("not document.namespace glob :works")
+            bound["works"] = f"{LICENSED}*"
+        if where.filter:
+            condition, values = condition_of(where.filter)
+            conditions.append(condition)
+            bound |= values
+        return view, conditions, bound
 
     def stored(self, after: int = 0) -> Iterator[StoredDocument]:
         if self.view.several:
@@ -266,14 +288,11 @@ class SqliteCatalog(Catalog):
                 change = DocumentChange(documents[namespace, key], path, tuple(_stored_chunk(*each) for each in chunks))
                 data = dict(json.loads(records))
             except MISREAD as error:
-                raise self._damage(error) from error
+                raise misread(self.view, error) from error
             placed = Placed(namespace, change, None if root is None else (root, file))
             lengths = tuple(each[-1] for each in chunks)
             used = None if uses is None else (uses, used_at)
             yield StoredDocument(number, placed, lengths, data, used)
-
-    def namespaces(self) -> Mapping[str, int]:
-        return dict(self.view.rows(sql.NAMESPACES))
 
     def uses(self, namespace: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
         rows = self._in(namespace, sql.USES, {"keys": json.dumps(list(keys))})
@@ -322,7 +341,7 @@ class SqliteCatalog(Catalog):
                 path = () if headings == "[]" else tuple(_decoded(headings)[0])
                 identifiers = () if names == "[]" else _each(Identifier, names)
             except MISREAD as error:
-                raise self._damage(error) from error
+                raise misread(self.view, error) from error
             found[id] = ChunkFacts(title, path, aliases, key, bool(is_path), namespace, language, kind, identifiers)
         return {id: found[id] for id in wanted if id in found}
 
@@ -386,24 +405,20 @@ class SqliteCatalog(Catalog):
     def records(self, namespace: str, key: str) -> Mapping[str, str]:
         return dict(self._in(namespace, graph.RECORDS, {"key": key}))
 
-    def values(self, field: str, limit: int) -> list[tuple[str | int | float | bool, int]]:
-        statement = sql.VALUES.get(field, sql.METADATA_VALUES)
-        bound = {"limit": limit, "works": f"{LICENSED}*"}
-        if field not in sql.VALUES:
-            bound["at"] = f"$.{json.dumps(field)}"
-        rows = self.view.rows(statement, bound)
+    def values(self, field: str, where: Selection, most: int = MOST_COUNTED) -> list[tuple[FieldValue, int]]:
+        view, conditions, bound = self._selected(where)
+        statement = sql.METADATA_VALUES
+        if field in sql.VALUES:
+            statement = sql.COLUMN_VALUES
+        condition = " and ".join(conditions)
+        statement = statement.format(value=sql.VALUES.get(field), condition=condition)
+        rows = view.rows(statement, {**bound, "at": f"$.{json.dumps(field)}", "limit": most})
         return [(bool(value) if sort in ("true", "false") else value, count) for value, sort, count in rows]
 
-    def folders(self, limit: int) -> list[tuple[str, str, int]]:
-        return self.view.rows(sql.FOLDERS, {"limit": limit, "works": f"{LICENSED}*"})
 
-    def languages(self) -> tuple[str, ...]:
-        found = [language for (language,) in self.view.rows(sql.LANGUAGES)]
-        if not found or self.view.rows(sql.ANY_IN_DEFAULT):
-            found.append("")
-        if not all(isinstance(language, str) for language in found):
-            raise self._damage(TypeError(_NO_TEXT))
-        return tuple(sorted(set(found)))
+def misread(view: OwnerView, error: Exception) -> DamagedIndex:
+    """Return the error of a row that does not hold what its table does, as after pages were exchanged."""
+    return DamagedIndex(f"{view.engine.location} is damaged (a row is not of its table: {error})", cure=Cure.SALVAGE)
 
 
 def _document(key: str, *row: Any) -> Document:
@@ -429,34 +444,6 @@ def _stored_chunk(id: int, position: int, text: str, start: int, end: int, headi
 
 def _part(kind: str, start: int, end: int, headings: str, label: str, page: int | None) -> Part:
     return Part(kind, (start, end), tuple(json.loads(headings)), label, page)
-
-
-def _selected(where: Selection, namespace: str | None) -> tuple[list[str], dict[str, object]]:
-    """Return the conditions for the documents of a selection, in a namespace as their owner names it."""
-    conditions = ["document.owner = :owner"]
-    bound: dict[str, object] = {}
-    if where.name:
-        splits = [(where.name[:place], where.name[place + 1 :]) for place, char in enumerate(where.name) if char == "/"]
-        conditions = [sql.NAMED]
-        bound |= {"name": where.name, "splits": json.dumps(splits)}
-    if namespace is not None:
-        conditions.append("document.namespace = :of_namespace")
-        bound["of_namespace"] = namespace
-    if where.prefix:
-        conditions.append("document.namespace >= :prefix and document.namespace < :end")
-        bound |= {"prefix": where.prefix, "end": where.prefix + chr(0x10FFFF)}
-    if where.words:
-        literal = re.sub(r"([\\%_])", r"\\\1", where.words)
-        conditions.append(sql.BEARING)
-        bound["words"] = f"%{literal}%"
-    if not where.works:
-        conditions.append("not document.namespace glob :works")
-        bound["works"] = f"{LICENSED}*"
-    if where.filter:
-        condition, values = condition_of(where.filter)
-        conditions.append(condition)
-        bound |= values
-    return conditions, bound
 
 
 def _listed(names: Mapping[int, str], row: Sequence[Any]) -> Listed:

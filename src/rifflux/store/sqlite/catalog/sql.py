@@ -303,26 +303,26 @@ select
     exists (select 1 from document where owner = :owner and namespace >= 'works/' and namespace < 'works0') as works,
     (select count(*) from document where owner = :owner and language <> '') as in_other_languages"""
 
-_TALLIED = "from document where owner = :owner and not namespace glob :works"
 _MOST = "group by 1, 2 order by 3 desc, 1, 2 limit :limit"
 
-#: Statements for the values of common fields, by field: value, its type, number of documents.
+#: The columns whose values are counted by name.
 VALUES = {
-    "kind": f"select kind, 'text', count(*) {_TALLIED} and kind <> '' {_MOST}",
+    "kind": "nullif(document.kind, '')",
+    "namespace": "document.namespace",
+    "folder": f"iif(instr(document.path, '/') > 1, document.namespace || '/' || {FOLDER}, null)",
 }
-FOLDERS = f"select namespace, {FOLDER}, count(*) {_TALLIED} and instr(path, '/') > 1 {_MOST}"
+COLUMN_VALUES = (
+    f"select {{value}}, 'text', count(*) from document where {{condition}} and {{value}} is not null {_MOST}"
+)
 METADATA_VALUES = f"""
 select each.atom, each.type, count(distinct document.id)
 from document,
     json_each(iif(json_type(metadata, :at) = 'array', metadata -> :at, json_array(metadata -> :at))) as each
-where owner = :owner and not namespace glob :works and each.type in ('text', 'integer', 'real', 'true', 'false')
+where {{condition}} and each.type in ('text', 'integer', 'real', 'true', 'false')
 {_MOST}"""
 
-#: The languages of documents that differ from the index's, and whether there is any other document.
+#: The languages of documents that differ from the index's.
 LANGUAGES = "select distinct language from document where owner = :owner and language <> ''"
-ANY_IN_DEFAULT = "select 1 from document where owner = :owner and language = '' limit 1"
-
-NAMESPACES = "select namespace, count(*) from document where owner = :owner group by namespace"
 
 PLACE = """
 select coalesce(time, 9e18), id from document
