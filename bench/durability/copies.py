@@ -93,7 +93,7 @@ def prepare(index: Path, source: Path, chunks: int) -> None:
         opened.admin.backup(source)
     with rifflux.open(source) as opened:
         store = opened.admin.store
-        surplus = store.counts()["chunks"] - chunks
+        surplus = store.totals().chunks - chunks
         removed: dict[str, list[str]] = {}
         for each in store.catalog.stored():
             if surplus <= 0:

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.types import Clause, Ids, Query, Ranking, Scores
+from rifflux.types import Clause, Ids, Query, Ranking
 
-__all__ = ["CONTRACT", "DEFAULT", "VARIANT", "FieldWeights", "Lexical", "TermSequences"]
+__all__ = ["CONTRACT", "DEFAULT", "VARIANT", "FieldWeights", "Lexical", "TermSequences", "holding"]
 
 #: The weight of a query's variants relative to its words: a guess may be wrong, and a rare guessed word would otherwise
 #: outweigh the common one that is meant.
@@ -56,8 +56,7 @@ class TermSequences:
 class Lexical(Protocol):
     """The terms of one owner's chunks, further specified by `testing.LexicalContract`.
 
-    Rankings come best first, ties by id. An engine that only finds candidates implements `match` and leaves the rest to
-    another engine's lexical role.
+    Rankings come best first, ties by id.
     """
 
     def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
@@ -66,21 +65,11 @@ class Lexical(Protocol):
         Variants count `VARIANT`.
         """
 
-    def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
-        """Return the BM25 scores of some chunks, identical to those of `match`.
-
-        0 for a chunk without terms of the query, whose filter is ignored.
-        """
-
-    def holding(self, clause: Clause, ids: Ids) -> Ids:
-        """Return the chunks that contain a term, or a phrase of adjacent terms."""
-
     def holders(self, clauses: Sequence[Clause], ids: Ids) -> NDArray[np.bool_]:
-        """Return for each clause which of some chunks contain it: a row of the answer for a clause."""
-        found = np.zeros((len(clauses), len(ids)), np.bool_)
-        for row, clause in zip(found, clauses, strict=True):
-            row[:] = np.isin(ids, self.holding(clause, ids))
-        return found
+        """Return for each clause which of some chunks contain it: a row of the answer for a clause.
+
+        A clause is a term, or a phrase of adjacent terms.
+        """
 
     def occurring(self, clauses: Iterable[Clause], most: int = 1) -> list[Clause]:
         """Return the first `most` of some clauses that a chunk contains: terms, or phrases of adjacent terms."""
@@ -107,3 +96,9 @@ class Lexical(Protocol):
         Their texts are then analyzed instead, with the same result.
         """
         return None
+
+
+def holding(lexical: Lexical, clause: Clause, ids: Ids) -> Ids:
+    """Return those of some chunks that contain a clause."""
+    (found,) = lexical.holders([clause], ids)
+    return np.asarray(ids[found])

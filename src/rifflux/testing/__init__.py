@@ -1,13 +1,8 @@
-"""Contract suites for a new store or an engine of one role: subclass one and provide its fixture.
+"""Contract suites for a new store: subclass one and provide its fixture.
 
 class TestMyStore(StoreContract):
     @pytest.fixture
     def store(self, tmp_path): ...
-
-class TestMyVectors(SemanticContract):
-    @pytest.fixture
-    def store(self):
-        return SqliteStore.open(":memory:").with_roles(semantic=MyVectors)
 """
 
 from rifflux.testing.catalog import CatalogContract

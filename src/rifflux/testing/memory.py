@@ -17,6 +17,7 @@ from math import inf, log
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument, ModelMismatch, OutOfScope
 from rifflux.store import (
@@ -738,7 +739,7 @@ class MemoryLexical(Lexical):
     def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
         named = [id for id in self._fields() if self._is_named(id, query)]
         ids = np.array([id for id in named if id in _left(self.view, query)], np.int64)
-        return _best(ids, self.bm25_of(query, ids, weights), limit)
+        return _best(ids, self._bm25(query, ids, weights), limit)
 
     def occurring(self, clauses: Iterable[Clause], most: int = 1) -> list[Clause]:
         return [each for each in clauses if len(self.match(Query("", required=(each,)), 1, DEFAULT))][:most]
@@ -749,7 +750,7 @@ class MemoryLexical(Lexical):
             return True
         return any(_places(fields, clause, is_prefix) for clause, _, is_prefix in _ranked(query))
 
-    def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
+    def _bm25(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
         fields = self._fields()
         lengths = {id: sum(len(terms) for terms in each) for id, each in fields.items()}
         usual = sum(lengths.values()) / max(len(lengths), 1) or 1.0
@@ -772,9 +773,10 @@ class MemoryLexical(Lexical):
             for id, (_, each) in self.view.chunks().items()
         }
 
-    def holding(self, clause: Clause, ids: Ids) -> Ids:
+    def holders(self, clauses: Sequence[Clause], ids: Ids) -> NDArray[np.bool_]:
         fields = self._fields()
-        return np.array([id for id in ids.tolist() if id in fields and _places(fields[id], clause)], np.int64)
+        found = [[id in fields and bool(_places(fields[id], clause)) for id in ids.tolist()] for clause in clauses]
+        return np.array(found, np.bool_).reshape(len(clauses), len(ids))
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         known = self._known()

@@ -72,7 +72,6 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "roots": lambda store, ids: store.catalog.roots(),
     "pending": lambda store, ids: [chunk for batch in store.semantic.pending(3) for chunk in batch],
     "vectors_by_hash": lambda store, ids: _plain(store.semantic.vectors_by_hash(_hashes())),
-    "bm25_of": lambda store, ids: [store.lexical.bm25_of(query, ids, WEIGHTS).tolist() for query in _queries()],
     "vectors_of": lambda store, ids: _plain(store.semantic.vectors_of(ids)),
     "sample": lambda store, ids: _plain(dict(zip(*store.semantic.sample(100), strict=True))),
     "facts": lambda store, ids: dict(store.catalog.facts(ids)),
@@ -85,7 +84,6 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "citations": lambda store, ids: dict(store.catalog.citations(ids)),
     "tags_of": lambda store, ids: dict(store.catalog.tags_of(ids)),
     "records": lambda store, ids: [dict(store.catalog.records("c", key)) for key in _KEYS],
-    "holding": lambda store, ids: sorted(store.lexical.holding((_WORD,), ids).tolist()),
     "holders": lambda store, ids: store.lexical.holders([(_WORD,), ("cach", "river")], ids).tolist(),
     "occurring": lambda store, ids: store.lexical.occurring([(_WORD,), ("cach", "river"), ("river",)], 3),
     "best_with": lambda store, ids: [

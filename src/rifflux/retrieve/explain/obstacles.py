@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rifflux.retrieve.query.reading import in_typed_words
-from rifflux.store import Store
+from rifflux.store import Store, holding
 from rifflux.types import Clause, Filter, Hit, Ids, Query
 
 #: Returns whether the given fields of a chunk's document may be disclosed.
@@ -58,7 +58,7 @@ def obstacles(
             without = partial(_without_filter, part)
             yield Obstacle("filter", f"the filter on {name}", f"excluded by the filter: {reason}", blocked, without)
     for clause in query.excluded:
-        blocked = store.lexical.holding(clause, ids)
+        blocked = holding(store.lexical, clause, ids)
         if len(blocked):
             words = in_typed_words(clause, typed)
             if len(clause) > 1:
@@ -67,7 +67,7 @@ def obstacles(
                 word = f"-{words}"
             yield Obstacle("excluded", word, f"excluded by {word}", blocked, partial(_allowing, clause))
     for clause in query.required:
-        blocked = np.setdiff1d(ids, store.lexical.holding(clause, ids))
+        blocked = np.setdiff1d(ids, holding(store.lexical, clause, ids))
         if len(blocked):
             phrase = f'"{in_typed_words(clause, typed)}"'
             reason = f"the required phrase {phrase} does not occur"

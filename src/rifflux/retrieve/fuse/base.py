@@ -13,7 +13,7 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.table import SCORE, Candidates
-from rifflux.store import ChunkFacts, CodePiece, Store, TermSequences
+from rifflux.store import ChunkFacts, CodePiece, Store, TermSequences, holding
 from rifflux.text.analyzer import Analyzer, idf
 from rifflux.types import (
     Clause,
@@ -199,7 +199,7 @@ class IndexFacts:
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Return the chunks that contain a term, or a phrase of adjacent terms."""
-        return self.reader.lexical.holding(clause, ids) if self.reader else ids[:0]
+        return holding(self.reader.lexical, clause, ids) if self.reader else ids[:0]
 
     def passing(self, filter: Filter, ids: Ids) -> Scores:
         """Return 1 for each chunk whose document passes the filter, and 0 for others."""

@@ -356,23 +356,6 @@ class OpenSearchLexical(Lexical):
         """Return False if a term of a phrase occurs nowhere."""
         return all(len(term) >= _LONGEST_TERM or term in vocabulary.get(term[:1], ()) for term in clause)
 
-    def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
-        scoring = self.scoring(query, weights)
-        if not scoring.scored or not len(ids):
-            return np.zeros(len(ids))
-        bodies = []
-        for start in range(0, len(ids), PAGE):
-            narrow = [terms("uid", ids[start : start + PAGE].tolist()), *word_conditions(query)]
-            bodies.append(self.rows.body("chunk", narrow, size=PAGE, **scoring.reading()))
-        hits = [each for answer in self.rows.search_all(bodies) for each in answer["hits"]["hits"]]
-        found = self.ranking(hits, scoring, len(hits))
-        scores = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
-        return np.array([scores.get(id, 0.0) for id in ids.tolist()])
-
-    def holding(self, clause: Clause, ids: Ids) -> Ids:
-        (held,) = self.holders([clause], ids)
-        return np.array(ids[held], np.int64)
-
     def holders(self, clauses: Sequence[Clause], ids: Ids) -> NDArray[np.bool_]:
         known: dict[Clause, tuple[Ids, Ids]] = self.rows.cached("held", dict)
         unseen = np.empty(0, np.int64), np.empty(0, np.int64)

@@ -87,7 +87,8 @@ class OpenSearchStore(Store):
         known = self.engine.cache(self.owners)
         known["terms"] = counts["chunks"], int(found["length"]["of"]["value"])
         languages = {each["key"] for each in found["language"]["of"]["buckets"]} or {""}
-        return Totals(**counts, languages=tuple(sorted(languages)))
+        has_works = counts.pop("works") > 0
+        return Totals(**counts, has_works=has_works, languages=tuple(sorted(languages)))
 
     def totals(self) -> Totals:
         return self.rows.cached("totals", self._totals)

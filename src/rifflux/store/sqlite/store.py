@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -235,13 +234,11 @@ class SqliteStore(Store):
         self,
         database: Database,
         owner: str = "",
-        roles: Mapping[str, Callable[[SqliteStore], Any]] | None = None,
         several: tuple[str, ...] = (),
     ) -> None:
         self.owner = owner
         self.owners = several or (owner,)
         self.database = database
-        self._roles = roles or {}
         self.view = view = OwnerView(database.engine, owner, several)
         self.catalog: Catalog = SqliteCatalog(view, database.facts)
         self.lexical: Lexical = SqliteLexical(view, database.words, database.columns, database.allowed, database.terms)
@@ -257,8 +254,6 @@ class SqliteStore(Store):
             self.records = records
         self.local = SqliteFiles(database, view)
         self.capabilities = frozenset(Capability) - database.lacking
-        for role, make in self._roles.items():
-            setattr(self, role, make(self))
 
     @classmethod
     def open(cls, location: str, *, create: bool = True, neighbours: str = "scan", state: str = "") -> SqliteStore:
@@ -268,19 +263,12 @@ class SqliteStore(Store):
         """
         return cls(Database.open(location, create=create, way=neighbours, state=state))
 
-    def with_roles(self, **roles: Callable[[SqliteStore], Any]) -> SqliteStore:
-        """Return this view with some roles implemented by other engines, each created from the view it serves.
-
-        The view passed to them still has SQLite's own roles, to which they can delegate.
-        """
-        return SqliteStore(self.database, self.owner, {**self._roles, **roles}, self.view.several)
-
     def of(self, owner: str) -> SqliteStore:
         if owner == self.owner:
             return self
         if self.owner and not any(owner == each or owner.startswith(each + PART) for each in self.owners):
             raise OutOfScope("this view is of one owner: take another owner's from the store that was opened")
-        return SqliteStore(self.database, owner, self._roles)
+        return SqliteStore(self.database, owner)
 
     def united(self, owners: Iterable[str]) -> SqliteStore:
         names = tuple(sorted(set(owners))) or (BESIDE,)
@@ -288,7 +276,7 @@ class SqliteStore(Store):
             return self.of(names[0])
         for each in names:
             self.of(each)
-        return SqliteStore(self.database, BESIDE.join(("", *names)), self._roles, names)
+        return SqliteStore(self.database, BESIDE.join(("", *names)), names)
 
     def part(self, name: str) -> SqliteStore:
         if self.view.several:

@@ -34,7 +34,7 @@ from rifflux.session.license_policy import LicensePolicy
 from rifflux.session.profile import FETCH, PAGE, Profile
 from rifflux.session.searching import Licenses
 from rifflux.session.session import IndexView
-from rifflux.store import Store
+from rifflux.store import Store, holding
 from rifflux.types import Filter, Hit, Ids, Notice, Query, Ranking
 from rifflux.works.intent.classify import Question
 from rifflux.works.intent.intents import IN, MOST_JOINED, NONE_JOINED, Intent
@@ -375,8 +375,8 @@ def meeting_limits(store: Store, query: Query, ranking: Ranking) -> Ranking:
     if query.filter and len(ids):
         ids = ids[np.isin(ids, store.catalog.passing(query.filter, ids))]
     for clause in query.required if len(ids) else ():
-        ids = ids[np.isin(ids, store.lexical.holding(clause, ids))]
+        ids = ids[np.isin(ids, holding(store.lexical, clause, ids))]
     for clause in query.excluded if len(ids) else ():
-        ids = ids[~np.isin(ids, store.lexical.holding(clause, ids))]
+        ids = ids[~np.isin(ids, holding(store.lexical, clause, ids))]
     passing = np.isin(ranking.ids, ids)
     return Ranking(ranking.ids[passing], ranking.scores[passing])

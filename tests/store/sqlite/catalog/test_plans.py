@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rifflux.store import DocumentChange, Placed, Selection, chunk_at, find_documents
+from rifflux.store import DocumentChange, Placed, Selection, chunk_at, find_documents, holding
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import MODEL, change
 from rifflux.types import Filter, Ranking
@@ -26,7 +26,7 @@ LOOKUPS: dict[str, Callable[[SqliteStore], object]] = {
     "vectors_by_hash": lambda store: store.semantic.vectors_by_hash([1, 2]),
     "facts": lambda store: store.catalog.facts(IDS),
     "passing": lambda store: store.catalog.passing(Filter(kinds=("text",)), IDS),
-    "holding": lambda store: store.lexical.holding(("words",), IDS),
+    "holding": lambda store: holding(store.lexical, ("words",), IDS),
     "document_frequencies": lambda store: store.lexical.document_frequencies(["words", "none"]),
     "setting": lambda store: store.records.setting("language"),
     "model": lambda store: store.semantic.model(),

@@ -153,17 +153,6 @@ class Bm25Scorer:
         scores = self._scores(rows)
         return best(self.words.ids[rows[scores > 0]], scores[scores > 0], limit)
 
-    def scores_of(self, ids: Ids) -> Scores:
-        """Return the scores of chunks by public id, ignoring the filter; 0 for those that do not match."""
-        rows = self.words.rows_of_ids(ids)
-        seen = np.flatnonzero(rows >= 0)
-        scores = np.zeros(len(ids))
-        scores[seen] = self._scores(rows[seen])
-        if self.query.required or self.query.excluded:
-            allowed = self._named()
-            scores[seen] *= allowed[rows[seen]]
-        return scores
-
     def _scores(self, rows: Ids) -> Scores:
         """Return the sum of the alternatives' contributions for some rows, equal to `_sums`."""
         total = np.zeros(len(rows))
@@ -265,10 +254,6 @@ class SqliteLexical(Lexical):
                 break
         return found
 
-    def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
-        with self._words(query) as words:
-            return Bm25Scorer(words, query, weights).scores_of(ids)
-
     @contextmanager
     def _words(self, query: Query = NOTHING, terms: Iterable[str] = ()) -> Iterator[TermSource]:
         """Lend the terms of the owners' chunks, from the words file, or from the tables at one moment.
@@ -316,10 +301,6 @@ class SqliteLexical(Lexical):
             chunks = named(connection, owners, query)
         rows = self.view.rows(ROWS_OF_CHUNKS, {"chunks": json.dumps(chunks.tolist())})
         return np.array([id for (id,) in rows], np.int64)
-
-    def holding(self, clause: Clause, ids: Ids) -> Ids:
-        (found,) = self.holders((clause,), ids)
-        return np.asarray(ids[found])
 
     def holders(self, clauses: Sequence[Clause], ids: Ids) -> NDArray[np.bool_]:
         found = np.zeros((len(clauses), len(ids)), np.bool_)
