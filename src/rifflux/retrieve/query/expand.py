@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 SHORTEST = 4
 SHORTEST_FOR_TWO = 8
 MOST_SPELLINGS = 3
+#: The length up to which the words that are one letter from a word are tried.
+LONGEST_CHANGED = 24
+#: The letters that may be missing from a word, besides its own.
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 #: The maximum number of unknown words corrected: a pasted page of another language must not cost seconds.
 MOST_MENDED = 4
 #: The maximum number of variants looked up in the texts to show them as people write them.
@@ -83,7 +87,7 @@ def expand(
     """
     numbered = any(map(str.isdecimal, chain(query.semantic_text, *(each[0] for each in query.tokens))))
     found = [
-        *spellings(query, frequencies, vocabulary, elsewhere),
+        *spellings(query, analyzer, frequencies, vocabulary, elsewhere),
         *(synonyms(query, known) if known else ()),
         *(_numbers(query, frequencies, vocabulary, phrases) if numbered else ()),
     ]
@@ -148,7 +152,11 @@ def variant_notes(
 
 
 def spellings(
-    query: Query, frequencies: Frequencies, vocabulary: NearTerms, elsewhere: Frequencies | None = None
+    query: Query,
+    analyzer: Analyzer,
+    frequencies: Frequencies,
+    vocabulary: NearTerms,
+    elsewhere: Frequencies | None = None,
 ) -> Iterator[Variant]:
     """Yield similar terms, most frequent first, for each plain word that occurs neither here nor `elsewhere`."""
     present = set(query.clauses)
@@ -169,18 +177,40 @@ def spellings(
         known_elsewhere = elsewhere(unknown)
         unknown = [term for term in unknown if not known_elsewhere.get(term)]
     for term in unknown[:MOST_MENDED]:
-        for near in _near(term, vocabulary):
+        for near in _near(term, words[term], analyzer, vocabulary):
             yield Variant((near,), "", words[term], (term,), "{!r} occurs nowhere")
 
 
-def _near(term: str, vocabulary: NearTerms) -> list[str]:
-    """Return the nearest terms with the same first letter, which is seldom mistyped, most frequent first."""
+def _near(term: str, word: str, analyzer: Analyzer, vocabulary: NearTerms) -> list[str]:
+    """Return the nearest terms with the same first letter, which is seldom mistyped, most frequent first.
+
+    One letter may change the stem of a word by several: `funreal` stays as it is, and `funeral` becomes `funer`. So if
+    no term is near, the terms of words that are one letter from the word as it is written are tried.
+    """
     most = 2 if len(term) >= SHORTEST_FOR_TWO else 1
     # If changing one letter suffices, two are not tried.
     for letters in range(1, most + 1):
-        if near := vocabulary(term[0], len(term) - letters, len(term) + letters, NearSpelling(term, letters)):
+        near = vocabulary(term[0], len(term) - letters, len(term) + letters, NearSpelling(term, letters))
+        if not near and letters == 1 and len(word) <= LONGEST_CHANGED:
+            changed = frozenset(analyzer.terms(" ".join(_changed(word.casefold()))))
+            longest = max(map(len, changed), default=0)
+            near = vocabulary(term[0], SHORTEST - 1, longest, changed.__contains__)
+        if near:
             return sorted(near, key=lambda each: (-near[each], each))[:MOST_SPELLINGS]
     return []
+
+
+def _changed(word: str) -> Iterator[str]:
+    """Yield the words that are one edit from a word, behind its first letter."""
+    letters = sorted({*_LETTERS, *word})
+    for place in range(1, len(word) + 1):
+        before = word[:place]
+        behind = word[place:]
+        yield from (before + letter + behind for letter in letters)
+        if behind:
+            yield before + behind[1:]
+            yield before + behind[1:2] + behind[:1] + behind[2:]
+            yield from (before + letter + behind[1:] for letter in letters)
 
 
 # Synonyms
