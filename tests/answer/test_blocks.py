@@ -210,3 +210,21 @@ def test_a_block_of_turns_does_not_end_with_a_question() -> None:
     lead = turn_lead(text * 3)
     first = next(block for block in blocks(text, lead=lead) if block.text == "Ann: It was the last one.")
     assert grown(text, first, lead=lead, longest=60).text.endswith("Ann: 240 a day.")
+
+
+def test_of_a_long_list_every_item_is_quoted_by_its_beginning() -> None:
+    items = [f"- {name} grow here. {'There is much more to say of it. ' * 12}" for name in ("Apples", "Pears", "Plums")]
+    found = texts("We grow:\n\n" + "\n".join(items))
+    whole = next(text for text in found if all(name in text for name in ("We grow:", "Apples", "Pears", "Plums")))
+    assert len(whole) < 600
+    assert whole.count("…") == 3
+
+
+def test_terms_that_a_paragraph_introduces_are_a_list() -> None:
+    text = "There are several choices:\n\nWhite\n\nAll of it is shown.\n\nBlack\n\nNothing of it is shown."
+    listed = "There are several choices:\n\n- White: All of it is shown.\n- Black: Nothing of it is shown."
+    assert listed in texts(text)
+
+
+def test_the_caption_of_a_figure_is_no_term() -> None:
+    assert texts("Figure 7.27. Pattern usage\n\nA pattern fills an area.") == ["A pattern fills an area."]

@@ -243,7 +243,7 @@ class _Run:
         alone: Prepared | None = None
         if not follows(question, searcher):
             alone = self._looked_up(question)
-            if alone.enough.is_answered:
+            if alone.enough.stands_alone:
                 return alone
         searched = (self._rewritten(question) if self.chat else "") or completed(question, history, searcher)
         together = self._looked_up(searched, question)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, groupby, pairwise
+from itertools import chain, dropwhile, groupby, pairwise, takewhile
 from textwrap import dedent
 
 from rifflux.text.sentences import PROSE as SENTENCE
@@ -28,6 +28,9 @@ CODE = "code"
 ROW = "row"
 TURN = "turn"
 REMARK = "remark"
+#: The kinds of blocks whose parts are blocks, too.
+LIST = "list"
+TABLE = "table"
 #: The maximum characters of a block of several units, and of a paragraph that is quoted whole.
 LONGEST = 900
 LONGEST_PARAGRAPH = 600
@@ -37,9 +40,14 @@ RUN = 400
 OF_ITEM = 4
 #: The maximum number of paragraphs between two numbered items of one list.
 BETWEEN = 2
-#: The maximum characters of a block that is quoted with its surroundings, and of a list that is completed.
+#: The maximum characters of a block that is quoted with its surroundings, and of a list that is quoted whole. A longer
+#: list is shortened to about `SHORTENED` characters: of each item the beginning is quoted, at least `LEAST_OF_ITEM`.
 GROWN = 400
 LONGEST_LIST = 700
+SHORTENED = 500
+LEAST_OF_ITEM = 40
+#: What stands in place of text that is left out.
+CUT = " …"
 
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)\s*([\w+-]*)")
 _HASHES = re.compile(r"\s{0,3}#{1,6}\s+\S")
@@ -52,6 +60,7 @@ _LEADS = re.compile(r"[:：][\"'”’»)\]*_`]*\s*\Z")
 _VALUED = re.compile(r"\s*[^\W\d][^:：]*[:：]\s+\S")
 #: What introduces code in reStructuredText, and follows the name of a directive.
 _DOUBLE_COLON = re.compile(r"\s*::(?=\s|\Z)")
+_SENTENCE_END = re.compile(r"[.!?。！？](?=\s)")
 _ASKS = re.compile(r"[?？][\"'”’»)\]*_`]*\s*\Z")
 _PROMPT = re.compile(r"\s*(?:\$|%|>>>|C:\\>)\s+\S")
 _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
@@ -62,6 +71,8 @@ _SILENT = re.compile(
 )
 #: The metadata at the beginning of a file.
 _FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n|\n)+?---[ \t]*(?:\n|\Z)")
+#: The number and title of a figure, table or example.
+_CAPTION = re.compile(r"[^\W\d]+ \d+(?:[.-]\d+)+[.:] \S")
 _NUMBERED = re.compile(r"\s*\d{1,3}[.)]\s")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _RULE_OF_TABLE = re.compile(r"[\s|:+-]+\Z")
@@ -174,10 +185,25 @@ def _grown(text: str, block: AnswerBlock, own: Sequence[Unit], first: int, last:
         behind = _behind_list(text, own, start + 1)
         if len(_rendered(text, own[start:behind])) <= LONGEST_LIST:
             end = max(end, behind - 1)  # What introduces a list announces all of it.
+    if end > last and own[end].kind == ITEM and end + 1 < len(own) and own[end + 1].kind == ITEM:
+        return _with_list(text, before, own, start, end)
     if (start, end) == (first, last):
         return block
     span = (own[start].span[0], own[end].span[1])
     return AnswerBlock(block.kind, span, before + _rendered(text, own[start : end + 1]))
+
+
+def _with_list(text: str, before: str, own: Sequence[Unit], start: int, end: int) -> AnswerBlock:
+    """Return units up to a list, and the list, of which `end` is not the last item."""
+    place = end
+    while place > start and own[place - 1].kind == ITEM:
+        place -= 1
+    behind = _behind_list(text, own, place)
+    introduction = own[place - 1 : place] if place > start else []
+    listed = _listed(text, introduction, [[unit] for unit in own[place:behind] if unit.kind == ITEM])
+    above = before + _rendered(text, own[start : place - len(introduction)])
+    span = (own[start].span[0], listed.span[1])
+    return AnswerBlock(listed.kind, span, f"{above}\n\n{listed.text}".strip())
 
 
 def _contains(outer: Span, inner: Span) -> bool:
@@ -199,7 +225,14 @@ def _section(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
         if unit.kind == TERM:
             term = [*term, unit] if before and before.kind == TERM else [unit]
             continue
+        following = own[place + 1 : place + 2]
         first = before is not None and before.kind == TERM
+        leads = bool(_LEADS.search(_of(text, unit)))
+        if unit.kind == PROSE and following and following[0].kind == TERM and (leads or before is None):
+            introduced = [*_terms(text, term if first else (), own[place:])]
+            yield from introduced
+            if leads and introduced:
+                continue
         if first:
             yield from _definition(text, term, own[place:])
         if unit.kind == ROW:
@@ -211,11 +244,10 @@ def _section(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
         if unit.kind == CODE and before and before.kind in (PROSE, ITEM):
             yield _block(CODE, text, [*(term if _is_near(text, term, before) else ()), before, unit])
             continue
-        following = own[place + 1 : place + 2]
         if unit.kind == PROSE and following and following[0].kind == ITEM:
             continue  # it introduces the list, and is quoted with that
         is_lead = unit.kind == PROSE or (unit.kind == ITEM and following and following[0].kind != ITEM)
-        if is_lead and _LEADS.search(_of(text, unit)):
+        if is_lead and leads:
             if following and following[0].kind != ROW:
                 yield _block("led", text, [unit, *following])
             continue
@@ -255,8 +287,12 @@ def _definition(text: str, term: Sequence[Unit], rest: Sequence[Unit]) -> Iterat
         and (rest[last].span[1] - term[0].span[0] <= LONGEST or _LEADS.search(_of(text, rest[last - 1])))
     ):
         last += 1
+    first = next((place for place in range(last) if rest[place].kind == ITEM), last)
+    items = [*takewhile(lambda unit: unit.kind == ITEM, rest[first:])]
     if rest[0].span[1] - rest[0].span[0] > LONGEST and rest[0].kind == PROSE:
         yield from _paragraph(text, term, rest[0])
+    elif first + len(items) > last:
+        yield _listed(text, [*term, *rest[:first]], [[unit] for unit in items])
     else:
         yield _block("definition", text, [*term, *rest[:last]])
         if last > 1 and not _LEADS.search(_of(text, rest[0])):
@@ -297,10 +333,49 @@ def _list(text: str, own: Sequence[Unit], place: int, last: int) -> Iterator[Ans
     first = place
     if place and own[place - 1].kind in (PROSE, TERM):
         first = place - 1
-    while last - place > 2 and own[last - 1].span[1] - own[first].span[0] > 2 * LONGEST:
-        last -= 1
-    if last - place > 1 or first < place:
-        yield _block("list", text, own[first:last])
+    if any(unit.kind != ITEM for unit in own[place:last]):
+        while last - place > 2 and own[last - 1].span[1] - own[first].span[0] > 2 * LONGEST:
+            last -= 1
+        yield _block(LIST, text, own[first:last])
+    elif last - place > 1 or first < place:
+        yield _listed(text, own[first:place], [[unit] for unit in own[place:last]])
+
+
+def _terms(text: str, term: Sequence[Unit], own: Sequence[Unit]) -> Iterator[AnswerBlock]:
+    """Yield a paragraph, below its own term, with the terms that it introduces, each with its description."""
+    described = [[first, second] for first, second in pairwise(own) if first.kind == TERM and second.kind == PROSE]
+    if len(described) > 1 and " " in _of(text, own[0]).strip():
+        yield _listed(text, [*term[-1:], own[0]], described)
+
+
+def _listed(text: str, introduction: Sequence[Unit], items: Sequence[Sequence[Unit]]) -> AnswerBlock:
+    """Return a list; if it is long, with the beginning of each item."""
+    own = [*introduction, *chain.from_iterable(items)]
+    span = (own[0].span[0], own[-1].span[1])
+    whole = _rendered(text, own)
+    if len(whole) <= LONGEST_LIST and items[0][0].kind != TERM:
+        return AnswerBlock(LIST, span, whole)
+    above = _rendered(text, introduction)
+    left = max(LEAST_OF_ITEM, (SHORTENED - len(above)) // len(items))
+    lines = [_beginning(_item(text, item), left) for item in items]
+    return AnswerBlock(LIST, span, "\n\n".join(filter(None, (above, "\n".join(lines)))))
+
+
+def _item(text: str, units: Sequence[Unit]) -> str:
+    """Return an item on one line; of a term with its description, both."""
+    if units[0].kind != TERM:
+        return _rendered(text, units)
+    term, description = units
+    return f"- {_rendered(text, [term])}: {_rendered(text, [description])}"
+
+
+def _beginning(text: str, longest: int) -> str:
+    """Return the beginning of a text: whole sentences if any fit, or else whole words."""
+    if len(text) <= longest:
+        return text
+    ends = [end for match in _SENTENCE_END.finditer(text) if (end := match.end()) <= longest]
+    end = ends[-1] if ends and ends[-1] >= LEAST_OF_ITEM else text.rfind(" ", 0, longest)
+    return text[: max(end, 1)].rstrip() + CUT
 
 
 def _table(text: str, own: Sequence[Unit], place: int) -> Iterator[AnswerBlock]:
@@ -320,7 +395,7 @@ def _table(text: str, own: Sequence[Unit], place: int) -> Iterator[AnswerBlock]:
         last += 1
     if own[last - 1].span[1] - own[first].span[0] <= LONGEST:
         lead = [own[first - 1]] if first and own[first - 1].kind in (PROSE, TERM) else []
-        yield _block("table", text, [*lead, *own[first:last]])
+        yield _block(TABLE, text, [*lead, *own[first:last]])
 
 
 def _paragraph(text: str, term: Sequence[Unit], unit: Unit) -> Iterator[AnswerBlock]:
@@ -401,7 +476,7 @@ def units(text: str, headings: Collection[str] = (), lead: TurnLead | None = Non
         Unit(HEADING, unit.span) if unit.kind == PROSE and _of(text, unit) in headings else unit
         for unit in _units(text, lines)
     ]
-    return _settled(text, found)
+    return _settled(text, [unit for unit in found if unit.kind != PROSE or not _CAPTION.match(_of(text, unit))])
 
 
 def _lines(text: str) -> list[Span]:
@@ -595,9 +670,14 @@ def _settled(text: str, found: Sequence[Unit]) -> list[Unit]:
             led = bool(settled) and settled[-1].kind == PROSE and bool(_LEADS.search(_of(text, settled[-1])))
             if following is None:
                 kind = CODE if led else PROSE
-            elif led and _of(text, following)[:1].islower():
+            elif led and _of(text, following)[:1].islower() and not _is_described(text, found[place + 2 : place + 4]):
                 kind = CODE
             elif following.kind not in (HEADING, CODE, REMARK):
                 kind = TERM
         settled.append(Unit(kind, unit.span))
     return settled
+
+
+def _is_described(text: str, following: Sequence[Unit]) -> bool:
+    """Return True for another line that does not end like a sentence, with text behind it."""
+    return [unit.kind for unit in following] == [PROSE, PROSE] and not _is_complete(_of(text, following[0]))

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from rifflux.answer.blocks import AnswerBlock, blocks, grown
+from rifflux.answer.blocks import LIST, TABLE, AnswerBlock, blocks, grown
 from rifflux.answer.documented import documented_blocks
 from rifflux.answer.gather import Evidence, Found
 from rifflux.answer.marking import QuestionTokens, sentence_spans
@@ -21,6 +21,7 @@ from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.query.expand import VARIANTS
 from rifflux.retrieve.query.reading import Words
 from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder, token_weights
+from rifflux.text.analyzer import distance
 from rifflux.types import Notice, Scores, Span, Vectors
 
 #: The maximum number of blocks compared by meaning, and the characters read of each.
@@ -48,10 +49,12 @@ MARKED = 200
 #: A second block is quoted if its score is within this margin of the best one's. Words of the question that only the
 #: second contains add to its score.
 MARGIN = 0.1
+#: The best blocks among which parts of one list are sought.
+PARTS = 5
 ADDED = 0.2
 #: The maximum number of blocks in an answer, and of their characters together.
 MOST = 2
-LONGEST = 700
+LONGEST = 600
 #: The same for a comparison.
 MARGIN_COMPARED = 0.3
 MOST_COMPARED = 3
@@ -122,6 +125,12 @@ class Candidate:
     def adds_to(self, other: Candidate) -> float:
         """Return the share of the question that this block contains and the other one does not."""
         return sum(share for term, share in self.shares.items() if term not in other.shares)
+
+    def holds(self, other: Candidate) -> bool:
+        """Return True if another block is a part of this one."""
+        start, end = self.block.span
+        first, last = other.block.span
+        return self.passage is other.passage and start <= first and last <= end
 
     @property
     def span(self) -> Span:
@@ -203,7 +212,8 @@ def chosen(
         margin = MARGIN_COMPARED
     blocks = [(each.score, each) for each in ranking.blocks]
     if blocks:
-        best = blocks[0][1]
+        best = _whole(ranking.blocks)
+        blocks[0] = (blocks[0][0], best)
         added = [(each.score + ADDED * each.adds_to(best), each) for _, each in blocks[1:]]
         blocks[1:] = sorted(added, key=lambda scored: -scored[0])
     least = -math.inf
@@ -222,6 +232,17 @@ def chosen(
             quotation = replace(quotation, label="")
         found.append(quotation)
     return found
+
+
+def _whole(blocks: Sequence[Candidate]) -> Candidate:
+    """Return the list or table of which several of the best blocks are parts, or else the best block."""
+    best = blocks[0]
+    for each in blocks[1:]:
+        if each.block.kind in (LIST, TABLE) and each.score >= best.score - MARGIN and each.holds(best):
+            parts = [other for other in blocks[:PARTS] if other is not each and each.holds(other)]
+            if len(parts) > 1:
+                return each
+    return best
 
 
 def _quoted(candidate: Candidate, given: Sequence[str], question: QuestionTokens | None) -> Quotation | None:
@@ -325,16 +346,20 @@ def _weights(found: Found, new: frozenset[str], old: float = OLD) -> dict[str, f
     return {term: weight / total for term, weight in single.items()}
 
 
-def _mended(found: Found) -> str:
-    """Return a question without final punctuation, with misspelt words as the index spells them."""
+def _mended(found: Found, embedder: TokenEmbedder) -> str:
+    """Return a question without final punctuation, with misspelt words as the index spells them.
+
+    A word that is one token of the embedder is not misspelt, even if it occurs nowhere.
+    """
     text = _STOPS.sub("", found.query.semantic_text)
     misspelt = {each.word for each in found.plan.variants if not each.spelling and each.clause[0].isalpha()}
+    misspelt = {word for word in misspelt if embedder.count_tokens(word) > 1}
     for notice in found.trace.notes:
         if notice.code == VARIANTS:
-            for word, spelling in zip(notice.data["words"], notice.data["variants"], strict=False):
-                if word in misspelt:
-                    misspelt.remove(word)
-                    text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", spelling, text, count=1)
+            for word in misspelt.intersection(notice.data["words"]):
+                most = len(word)
+                spelling = min(notice.data["variants"], key=lambda each: distance(word, each.casefold(), most))
+                text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", spelling, text, count=1)
     return text
 
 
@@ -347,7 +372,7 @@ def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: 
     texts = [headed(each) for each in candidates]
     tokens: QuestionTokens | None = None
     if isinstance(embedder, TokenEmbedder):
-        text = _mended(found)
+        text = _mended(found, embedder)
         question, *blocks = embedder.token_vectors([text, *texts])
         weights = _token_weights(found, embedder, text, len(question), follow_up)
         if len(question):

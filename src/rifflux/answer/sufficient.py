@@ -33,8 +33,10 @@ BEST = 3
 LOOKED_AT = 10
 LETTER = 0.5
 #: The probabilities from which a question is answered, and from which its closest passage is quoted.
-ANSWERED = 0.55
-CLOSEST = 0.5
+ANSWERED = 0.45
+CLOSEST = 0.36
+#: The probability from which a question is not completed by those before it.
+ALONE = 0.55
 
 _NOTHING = "nothing was found: index something that answers it, or ask in other words"
 _WEAK = "nothing that was found is near enough to answer it: these passages are the nearest"
@@ -97,9 +99,9 @@ class Sufficiency:
     signals: Signals | None = None
 
     @property
-    def is_answered(self) -> bool:
-        """Return True if the best blocks are more than the closest passage."""
-        return not self.reason and not self.notice
+    def stands_alone(self) -> bool:
+        """Return True if the question is answered without those before it."""
+        return self.probability >= ALONE
 
 
 def sufficiency(evidence: Evidence, candidates: Sequence[Candidate], *, is_completed: bool = False) -> Sufficiency:
