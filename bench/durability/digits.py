@@ -129,7 +129,7 @@ def fill(path: Path, documents: Sequence[Document], model: str) -> None:
 def answers(index: Index, asked: Sequence[str], until: Callable[[], bool] = lambda: False) -> list[Answer]:
     """Return what the index answers to the questions; no further ones once `until` is true."""
     view = index.admin.searcher.view
-    searchers = [Searcher(replace(view, store=view.store.united(owners))) for owners in SCOPES]
+    searchers = [Searcher(replace(view, store=view.store.of(*owners))) for owners in SCOPES]
     found = []
     ways = itertools.cycle(itertools.product(MODES, FILTERS, searchers))
     for question, (mode, filter, searcher) in zip(asked, ways, strict=False):

@@ -131,7 +131,7 @@ def embed(store: Store, meaning: Meaning) -> None:
 
 def ready(store: Store) -> Store:
     """Return a member's view, once what makes it fast is built."""
-    united = store.united([*COLLECTIONS, MEMBER])
+    united = store.of(*COLLECTIONS, MEMBER)
     united.lexical.document_frequencies(["word"])
     if store.local:
         store.local.build()

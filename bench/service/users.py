@@ -44,7 +44,7 @@ from rifflux.service.accounts import Accounts
 from rifflux.service.registry import Registry
 from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.session.vectors import info_of
-from rifflux.store import DocumentChange, Placed, open_store
+from rifflux.store import PART, DocumentChange, Placed, open_store
 from rifflux.types import Scope, Vectors
 
 TURNS = 50
@@ -144,7 +144,7 @@ class Template:
 
     def put(self, index: Index, user: str) -> None:
         """Store it for a user, within a transaction."""
-        view = index.admin.store.of(user).part(CONVERSATIONS.name)
+        view = index.admin.store.of(f"{user}{PART}{CONVERSATIONS.name}")
         id = self.conversation.id
         changes = [_renamed(change, view.owner, id) for change in self.changes]
         view.catalog.write(Placed("", DocumentChange(conversation_row(self.conversation), id, ())))

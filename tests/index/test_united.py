@@ -59,7 +59,7 @@ def index_of(written: Sequence[Written], path: str | Path = ":memory:") -> Itera
 
 def told(view: IndexView, owners: Sequence[str], ids: Sequence[str]) -> dict[Any, Any]:
     """Return all that a view of several owners answers, but for how long it took."""
-    store = view.store.united(owners)
+    store = view.store.of(*owners)
     united = replace(view, store=store)
     searcher, reader = Searcher(united), Reader(united)
     found: dict[Any, Any] = {"totals": store.totals(), "documents": find_documents(store.catalog, "a")}

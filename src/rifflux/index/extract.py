@@ -100,7 +100,7 @@ def extract(
     )
     try:
         with closing(open_store(target, create=False)) as store:
-            totals = store.united(each.owner for each in chosen).totals()
+            totals = store.of(*(each.owner for each in chosen)).totals()
             accounts = Accounts(Registry(store), view.session.now)
             if former:
                 _carry_over_tokens(store, former, target)

@@ -18,7 +18,7 @@ from rifflux.service.collections import Rights, Sharing
 from rifflux.service.registry import Registry
 from rifflux.session.freshness import Sampler
 from rifflux.session.profile import Profile
-from rifflux.store import REVISION, Store
+from rifflux.store import PART, REVISION, Store
 from rifflux.types import LINED, Freshness, Hit, Lines, Notice, Scope, Span, Vectors, visible_namespace
 from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
@@ -206,7 +206,8 @@ class IndexView:
     def part(self, name: str, profile: Profile) -> IndexView:
         """Return the view of a named part, with statistics of its own."""
         profile = replace(profile, language=self.profile.language)
-        return replace(self, store=self.store.part(name), profile=profile, is_part=True)
+        store = self.store.of(*(f"{owner}{PART}{name}" for owner in self.store.owners))
+        return replace(self, store=store, profile=profile, is_part=True)
 
     @property
     def rights(self) -> Rights:
@@ -225,7 +226,7 @@ class IndexView:
         found = self.rights.visible(collections)
         labels = {each.record.owner: each.label for each in found}
         mine = {each.record.owner for each in found if each.owned}
-        store = self.session.cache(("united", *labels), partial(self.session.store.united, tuple(labels)))
+        store = self.session.cache(("united", *labels), partial(self.session.store.of, *labels))
         return replace(self, store=store, labels=labels, mine=frozenset(mine))
 
     def writing(self, collection: str = "", *, create: bool = False) -> IndexView:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -93,19 +93,14 @@ class Store(Protocol):
         Raises `ModelMismatch` as `Semantic.nearest` does.
         """
 
-    def of(self, owner: str) -> Store:
-        """Return an owner's view of the same database. Raises OutOfScope from a named owner's view to another's."""
+    def of(self, *owners: str) -> Store:
+        """Return the view of an owner of the same database, or a read-only view of several.
 
-    def united(self, owners: Iterable[str]) -> Store:
-        """Return a read-only view of several owners, equivalent to an index of exactly their content.
-
-        Its hits and namespaces name their owner (`Hit.owner`, `of_owner`). Statistics, ranks and samples are those of
-        all of them; it has no settings. Writing raises OutOfScope. A single owner gives that owner's view. Raises
-        OutOfScope from a named owner's view to another's.
+        The latter is equivalent to an index of exactly their content. Its hits and namespaces name their owner
+        (`Hit.owner`, `of_owner`). Statistics, ranks and samples are those of all of them; it has no settings, and
+        writing raises OutOfScope. Without owners, nothing is in it. Raises OutOfScope from a named owner's view to
+        another's. Parts, such as an owner's messages, are named `OWNER PART NAME`, with their own terms and statistics.
         """
-
-    def part(self, name: str) -> Store:
-        """Return the view of a named part of this owner, such as messages, with its own terms and statistics."""
 
     def views(self) -> Sequence[Store]:
         """Return this view and those of every owner and part, or of a named owner's own parts."""

@@ -8,7 +8,7 @@ from hashlib import blake2b
 import numpy as np
 import pytest
 
-from rifflux.store import DEFAULT, AnalyzedChunk, Capability, DocumentChange, ModelInfo, Placed, Store
+from rifflux.store import DEFAULT, PART, AnalyzedChunk, Capability, DocumentChange, ModelInfo, Placed, Store
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Chunk, Document, Query, Ranking, Vectors
 
@@ -82,3 +82,8 @@ def embedded(store: Store, vectors: Mapping[str, Sequence[float]]) -> None:
 def keys_of(store: Store, ranking: Ranking) -> list[str]:
     """Return the keys of the documents in a ranking, in order."""
     return [hit.key for hit in store.catalog.hydrate(ranking)]
+
+
+def part(store: Store, name: str) -> Store:
+    """Return the view of a part of the owners of a store."""
+    return store.of(*(f"{owner}{PART}{name}" for owner in store.owners))

@@ -326,26 +326,13 @@ class MemoryStore(Store):
             facts = self.catalog.facts(np.unique(np.concatenate(described)))
         return CandidateResponse(rankings, facts, dict.fromkeys(request.channels, 0.0))
 
-    def of(self, owner: str) -> MemoryStore:
-        if "" not in self.owners and not any(owner == each or owner.startswith(each + PART) for each in self.owners):
-            raise OutOfScope("this view is of one owner: take another owner's from the store that was opened")
-        if (
-            self.view.several
-            and owner not in self.owners
-            and not any(owner.startswith(f"{each}{PART}") for each in self.owners)
-        ):
-            raise OutOfScope("this view is of several owners: take another owner's from the store that was opened")
-        return MemoryStore(self.view.world, (owner,))
-
-    def united(self, owners: Iterable[str]) -> MemoryStore:
+    def of(self, *owners: str) -> MemoryStore:
         names = tuple(sorted({*owners})) or (BESIDE,)
-        for each in names:
-            if each != BESIDE:
-                self.of(each)
+        for name in names:
+            is_own = any(name == each or name.startswith(each + PART) for each in self.owners)
+            if not is_own and self.owners != ("",):
+                raise OutOfScope("this view is not of that owner: take another owner's from the store that was opened")
         return MemoryStore(self.view.world, names)
-
-    def part(self, name: str) -> MemoryStore:
-        return MemoryStore(self.view.world, tuple(f"{owner}{PART}{name}" for owner in self.owners))
 
     def views(self) -> list[MemoryStore]:
         names = sorted(name for name in self.view.world.owners if name not in self.owners)

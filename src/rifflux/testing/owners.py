@@ -37,7 +37,7 @@ from rifflux.store import (
     Store,
     Where,
 )
-from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, vector_of, words
+from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, part, vector_of, words
 from rifflux.types import Execution, Filter, Identifier, Ids, Link, Query, Ranking, Tag, Vectors
 
 _WORD = "kingfisher"
@@ -111,7 +111,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
 _WRITE = frozenset(("transaction", "put_vectors", "set", "write", "reserve", "drop"))
 #: Methods that are the same for everyone, are refused to a named owner, or concern views themselves.
 _SHARES = (
-    "of united part views memoized model use_model policy lease check generations mend erase "
+    "of views memoized model use_model policy lease check generations mend erase "
     "schema_version capabilities local read_only close catalog lexical semantic"
 )
 _SHARED = frozenset(_SHARES.split())
@@ -296,12 +296,12 @@ class OwnerContract(NeedsOpened):
         ann = opened.of("ann")
         ids = [*filled(ann, 1), *range(5_000, 5_040)]
         before = everything(ann, ids)
-        filled(ann.part("messages"), 5_000, _WORD)
+        filled(part(ann, "messages"), 5_000, _WORD)
         assert everything(ann, ids) == before
         filled(opened.of("ann2"), 6_000)
-        assert [view.owner for view in ann.views()] == ["ann", ann.part("messages").owner]
+        assert [view.owner for view in ann.views()] == ["ann", part(ann, "messages").owner]
         with pytest.raises(OutOfScope):
-            ann.part("messages").of("ann")
+            part(ann, "messages").of("ann")
 
     def test_closing_a_view_closes_nothing(self, opened: Store) -> None:
         opened.of("ann").close()

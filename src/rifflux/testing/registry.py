@@ -21,7 +21,7 @@ from rifflux.service.nouns import (
 )
 from rifflux.service.registry import Registry
 from rifflux.store import Capability, Placed, Store
-from rifflux.testing.making import NeedsOpened, NeedsStore, change, needs
+from rifflux.testing.making import NeedsOpened, NeedsStore, change, needs, part
 from rifflux.types.nouns import iso_time
 
 
@@ -302,7 +302,7 @@ class SharingContract(NeedsOpened):
         Registry(opened).put_token(Token("1", "ann", "user"), b"")
         Registry(opened).sharing.put_group("design", ["carl"])
         Registry(opened).sharing.put(self.wiki)
-        opened.of("dora").part("messages").records.set("name", "value")
+        part(opened.of("dora"), "messages").records.set("name", "value")
         assert Registry(opened).sharing.users() == {"ann", "bob", "carl", "dora"}
 
     def test_a_collection_that_is_dropped_takes_what_it_holds_and_no_more(self, opened: Store) -> None:

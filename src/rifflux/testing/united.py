@@ -9,7 +9,7 @@ import pytest
 
 from rifflux.errors import OutOfScope
 from rifflux.store import FileRemoval, Placed, Removal, Store, find_documents
-from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, vector_of, words
+from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, part, vector_of, words
 from rifflux.testing.owners import everything, filled
 from rifflux.types import Ranking, of_owner
 
@@ -29,7 +29,7 @@ class UnitedContract(NeedsOpened):
     ) -> None:
         filled(opened.of(mine), _MINE, "mine")
         filled(opened.of(shared), _SHARED, "shared")
-        both = opened.united([mine, shared])
+        both = opened.of(mine, shared)
         before = everything(both, _IDS)
         assert before["totals"].embedded
         assert all(map(len, before["match"][:3]))
@@ -53,7 +53,7 @@ class UnitedContract(NeedsOpened):
             one.catalog.write(
                 Placed("second", change(key, *_texts("shared"), title="cache", first_id=_OTHERS + 100 * number))
             )
-        both = opened.united(["ann", ""])
+        both = opened.of("ann", "")
         for query in ("cache rivers", "mine", "text shared banks"):
             found, expected = (view.lexical.match(words(query), 50, WEIGHTS) for view in (both, one))
             assert sorted(found.scores.tolist()) == sorted(expected.scores.tolist())
@@ -62,7 +62,7 @@ class UnitedContract(NeedsOpened):
     def test_the_vocabulary_is_that_of_its_owners_alone_whatever_is_built(self, opened: Store) -> None:
         filled(opened.of("ann"), _MINE, "minq")
         filled(opened.of("bob"), _SHARED, "minqa", times=2)
-        both = opened.united(["ann", "bob"])
+        both = opened.of("ann", "bob")
         steps: list[Callable[[], object]] = [
             lambda: None,
             lambda: filled(opened.of("eve"), _OTHERS, "minx"),
@@ -80,7 +80,7 @@ class UnitedContract(NeedsOpened):
     def test_the_vocabulary_forgets_what_its_owners_remove(self, opened: Store) -> None:
         filled(opened.of("ann"), _MINE, "minq")
         filled(opened.of("bob"), _SHARED, "minqa")
-        both = opened.united(["ann", "bob"])
+        both = opened.of("ann", "bob")
         _build(opened)
         for _ in range(2):
             opened.of("bob").catalog.write(Removal("c", ["a", "b", "minqa2"]))
@@ -93,7 +93,7 @@ class UnitedContract(NeedsOpened):
     def test_counts_are_summed(self, opened: Store) -> None:
         filled(opened.of("ann"), _MINE)
         filled(opened.of("bob"), _SHARED, times=4)
-        both = opened.united(["bob", "ann", "nobody"])
+        both = opened.of("bob", "ann", "nobody")
         own = [opened.of(owner).totals() for owner in ("ann", "bob")]
         for name in ("documents", "chunks", "files", "embedded"):
             assert getattr(both.totals(), name) == sum(getattr(each, name) for each in own)
@@ -103,7 +103,7 @@ class UnitedContract(NeedsOpened):
     def test_equal_keys_stay_two_documents_and_say_whose_they_are(self, opened: Store) -> None:
         filled(opened.of("ann"), _MINE, "mine")
         filled(opened.of("bob"), _SHARED, "shared")
-        both = opened.united(["ann", "bob"])
+        both = opened.of("ann", "bob")
         ranking = Ranking(np.array([_MINE, _SHARED]), np.ones(2))
         hits = both.catalog.hydrate(ranking)
         assert [hit.owner for hit in hits] == ["ann", "bob"]
@@ -122,12 +122,12 @@ class UnitedContract(NeedsOpened):
     def test_a_link_leads_to_documents_of_its_own_owner_and_to_names_of_all(self, opened: Store) -> None:
         filled(opened.of("ann"), _MINE)
         filled(opened.of("bob"), _SHARED)
-        edges = opened.united(["ann", "bob"]).catalog.linked(np.array([_MINE], np.int64))
+        edges = opened.of("ann", "bob").catalog.linked(np.array([_MINE], np.int64))
         assert [edge.chunk for edge in edges] == [_MINE + 10, _MINE + 20, _SHARED, _SHARED + 10, _SHARED + 20]
 
     def test_it_is_only_read(self, opened: Store) -> None:
         filled(opened.of("ann"), _MINE)
-        both = opened.united(["ann", "bob"])
+        both = opened.of("ann", "bob")
         vectors = vector_of(1, 0)[None]
         writes: list[Callable[[], object]] = [
             lambda: both.catalog.write(Placed("c", change("a", "text"))),
@@ -146,20 +146,20 @@ class UnitedContract(NeedsOpened):
     def test_it_leads_to_its_owners_and_their_parts_alone(self, opened: Store) -> None:
         for number, owner in enumerate(("ann", "bob", "eve"), 1):
             filled(opened.of(owner), number * 1000)
-            filled(opened.of(owner).part("messages"), number * 1000 + 500)
-        both = opened.united(["ann", "bob", "ann"])
-        parts = [opened.of(owner).part("messages").owner for owner in ("ann", "bob")]
+            filled(part(opened.of(owner), "messages"), number * 1000 + 500)
+        both = opened.of("ann", "bob", "ann")
+        parts = [part(opened.of(owner), "messages").owner for owner in ("ann", "bob")]
         assert [both.of(each).owner for each in both.owners] == ["ann", "bob"]
         assert [view.owner for view in both.views()] == [both.owner, *parts]
-        assert both.part("messages").totals() == opened.united(parts).totals()
-        assert opened.united(["ann"]).owner == "ann" == both.of("ann").owner
+        assert part(both, "messages").totals() == opened.of(*parts).totals()
+        assert opened.of("ann").owner == "ann" == both.of("ann").owner
         with pytest.raises(OutOfScope):
             both.of("eve")
         with pytest.raises(OutOfScope):
-            opened.of("ann").united(["ann", "bob"])
-        assert opened.of("ann").united(["ann", parts[0]]).totals().documents == 6
-        assert opened.united([]).totals().documents == 0
-        assert [view.owner for view in opened.united(["", "ann"]).views()][1:] == [parts[0]]
+            opened.of("ann").of("ann", "bob")
+        assert opened.of("ann").of("ann", parts[0]).totals().documents == 6
+        assert opened.of().totals().documents == 0
+        assert [view.owner for view in opened.of("", "ann").views()][1:] == [parts[0]]
 
 
 def _build(opened: Store) -> None:

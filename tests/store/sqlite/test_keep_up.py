@@ -50,7 +50,7 @@ def used(store: SqliteStore) -> bool:
     """Return whether a search by several owners finds words."""
     words = store.database.words
     assert words
-    with store.united(OWNERS).view.reading() as (connection, owners):
+    with store.of(*OWNERS).view.reading() as (connection, owners):
         return words.visible(connection, owners) is not None
 
 

@@ -119,7 +119,7 @@ class Answers:
 
 def answers(store: SqliteStore, limit: int = LIMIT) -> Answers:
     (vector,) = vectors(1)
-    views = [store, store.of("ann"), store.united(OWNERS)]
+    views = [store, store.of("ann"), store.of(*OWNERS)]
     matches = [view.lexical.match(words("heron first"), 100, WEIGHTS) for view in views]
     lexical = [[*zip(each.ids.tolist(), each.scores.tolist(), strict=True)] for each in matches]
     rankings = [view.semantic.nearest(Query(""), vector, limit) for view in views]

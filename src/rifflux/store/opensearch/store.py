@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from hashlib import sha256
 from time import perf_counter
@@ -168,21 +168,13 @@ class OpenSearchStore(Store):
 
     # Views
 
-    def of(self, owner: str) -> OpenSearchStore:
-        is_own = any(owner == each or owner.startswith(f"{each}{PART}") for each in self.owners)
-        if not is_own and (len(self.owners) > 1 or "" not in self.owners):
-            raise OutOfScope("this view is not of that owner: take another owner's from the store that was opened")
-        return OpenSearchStore(self.engine, (owner,))
-
-    def united(self, owners: Iterable[str]) -> OpenSearchStore:
+    def of(self, *owners: str) -> OpenSearchStore:
         names = tuple(sorted({*owners})) or (BESIDE,)
-        for each in names:
-            if each != BESIDE:
-                self.of(each)
+        for name in names:
+            is_own = any(name == each or name.startswith(f"{each}{PART}") for each in self.owners)
+            if not is_own and self.owners != ("",):
+                raise OutOfScope("this view is not of that owner: take another owner's from the store that was opened")
         return OpenSearchStore(self.engine, names)
-
-    def part(self, name: str) -> OpenSearchStore:
-        return OpenSearchStore(self.engine, tuple(f"{owner}{PART}{name}" for owner in self.owners))
 
     def views(self) -> list[OpenSearchStore]:
         if self.owners == ("",):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -263,25 +263,16 @@ class SqliteStore(Store):
         """
         return cls(Database.open(location, create=create, way=neighbours, state=state))
 
-    def of(self, owner: str) -> SqliteStore:
-        if owner == self.owner:
+    def of(self, *owners: str) -> SqliteStore:
+        names = tuple(sorted({*owners})) or (BESIDE,)
+        if names == (self.owner,):
             return self
-        if self.owner and not any(owner == each or owner.startswith(each + PART) for each in self.owners):
-            raise OutOfScope("this view is of one owner: take another owner's from the store that was opened")
-        return SqliteStore(self.database, owner)
-
-    def united(self, owners: Iterable[str]) -> SqliteStore:
-        names = tuple(sorted(set(owners))) or (BESIDE,)
+        for name in names:
+            if self.owner and not any(name == each or name.startswith(each + PART) for each in self.owners):
+                raise OutOfScope("this view is of one owner: take another owner's from the store that was opened")
         if len(names) == 1:
-            return self.of(names[0])
-        for each in names:
-            self.of(each)
+            return SqliteStore(self.database, names[0])
         return SqliteStore(self.database, BESIDE.join(("", *names)), names)
-
-    def part(self, name: str) -> SqliteStore:
-        if self.view.several:
-            return self.united(f"{owner}{PART}{name}" for owner in self.owners)
-        return self.of(f"{self.owner}{PART}{name}")
 
     def views(self) -> list[SqliteStore]:
         found: dict[str, SqliteStore] = {}

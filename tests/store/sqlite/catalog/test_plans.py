@@ -88,4 +88,4 @@ def test_a_lookup_of_several_owners_goes_through_no_table(name: str) -> None:
     store.semantic.use_model(MODEL)
     for number, owner in enumerate(("", "ann", "bob")):
         store.of(owner).catalog.write(Placed("c", change("a", "some words", "more words", first_id=10 * number + 1)))
-    assert _gone_through(store.united(["", "ann", "bob"]), LOOKUPS[name]) == []
+    assert _gone_through(store.of("", "ann", "bob"), LOOKUPS[name]) == []

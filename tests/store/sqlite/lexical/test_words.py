@@ -154,7 +154,7 @@ def fill(store: SqliteStore, *, first: int = 0, count: int = 40) -> None:
 
 def answers(store: SqliteStore, query: Query, owners: tuple[str, ...]) -> list[Any]:
     """Return all that the lexical role of some owners says of a query."""
-    lexical = store.united(owners).lexical
+    lexical = store.of(*owners).lexical
     found: list[Any] = []
     for weights in PARAMETERS:
         for limit in (3, 200):
@@ -237,10 +237,10 @@ def test_what_many_chunks_hold_is_left_out_of_no_sum(
 ) -> None:
     tables, whole, _ = twins
     query = Query("", tuple((term,) for term in TERMS), worths={("zebra",): 2.0})
-    expected = [tables.united(owners).lexical.match(query, 5, WEIGHTS) for owners in SEEN]
+    expected = [tables.of(*owners).lexical.match(query, 5, WEIGHTS) for owners in SEEN]
     monkeypatch.setattr("rifflux.store.sqlite.lexical.lexical.MANY", many)
     for owners, ranking in zip(SEEN, expected, strict=True):
-        found = whole.united(owners).lexical.match(query, 5, WEIGHTS)
+        found = whole.of(*owners).lexical.match(query, 5, WEIGHTS)
         assert (found.ids.tolist(), found.scores.tolist()) == (ranking.ids.tolist(), ranking.scores.tolist())
 
 
@@ -390,13 +390,13 @@ def test_the_file_of_another_database_is_not_used(filled: SqliteStore, tmp_path:
 
 
 def test_it_answers_without_the_tables(filled: SqliteStore, tmp_path: Path) -> None:
-    expected = [filled.united(owners).lexical.match(QUERY, 50, WEIGHTS).scores.tolist() for owners in SEEN]
+    expected = [filled.of(*owners).lexical.match(QUERY, 50, WEIGHTS).scores.tolist() for owners in SEEN]
     path = copied(filled, tmp_path)
     connection = apsw.Connection(str(path))
     connection.execute("delete from chunk_terms; delete from owned_terms")
     connection.close()
     store = SqliteStore.open(str(path))
-    assert [store.united(owners).lexical.match(QUERY, 50, WEIGHTS).scores.tolist() for owners in SEEN] == expected
+    assert [store.of(*owners).lexical.match(QUERY, 50, WEIGHTS).scores.tolist() for owners in SEEN] == expected
     assert store.local.troubles() == []
     store.close()
 
@@ -591,7 +591,7 @@ def test_damage_that_a_search_finds_is_mended_in_the_background(
 def test_threads_that_ask_at_once_are_answered_alike(filled: SqliteStore) -> None:
     asked = [words(f"{word} river {other} {place}") for place, (word, other) in enumerate(pairwise(VOCABULARY * 40))]
     expected = [answers_by_tables(filled, query, ("",)) for query in asked[:20]]
-    lexical = filled.united([""]).lexical
+    lexical = filled.of("").lexical
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     with ThreadPoolExecutor(8) as pool:

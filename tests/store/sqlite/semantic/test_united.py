@@ -40,7 +40,7 @@ def put(store: SqliteStore, count: int, first: int) -> None:
 
 def told(store: SqliteStore) -> list[Any]:
     """Return what the semantic role of two owners together answers."""
-    semantic, found = store.united(["", "ann"]).semantic, list[Any]()
+    semantic, found = store.of("", "ann").semantic, list[Any]()
     for number in range(5):
         vector = np.random.default_rng(number).standard_normal(WIDTH, np.float32)
         for filter in (Filter(), Filter(kinds=("a",))):
