@@ -27,6 +27,7 @@ from rifflux.retrieve.fuse import Adaptive, Balanced, ReciprocalRank
 from rifflux.retrieve.query.reading import understand
 from rifflux.retrieve.scale import VectorScale
 from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, joined, pool_of
+from rifflux.store import by_meaning, by_words
 from rifflux.types import Filter, Ids, Ranking, Scores
 
 HEAD = """# Fusion
@@ -106,8 +107,8 @@ def _cases(data: Path, name: str, cache: Cache) -> list[Case]:
 def _case(index: Index, collection: Collection, question: JudgedQuestion) -> Case:
     query = understand(question.text, index.profile.analyzer, (), collection.filter(question) or Filter())
     vector = index.admin.embedder.embed_query(query.semantic_text)
-    lexical = index.admin.store.lexical.match(query, DEPTH, index.profile.weights)
-    rankings = {LEXICAL: lexical, SEMANTIC: index.admin.store.semantic.nearest(query, vector, DEPTH)}
+    lexical = by_words(index.admin.store, query, DEPTH, index.profile.weights)
+    rankings = {LEXICAL: lexical, SEMANTIC: by_meaning(index.admin.store, query, vector, DEPTH)}
     first = pool_of(rankings, LOOKED_AT)
     kinds = {id: each.kind for id, each in index.admin.store.catalog.facts(first).items()}
     pooled = pool_of(rankings, POOL)

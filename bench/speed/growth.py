@@ -30,7 +30,7 @@ import numpy as np
 import rifflux
 from bench.shared import MARK, SHARES, cached, program, questions
 from bench.speed.vectors import opened, recall
-from rifflux.store import AnalyzedChunk, DocumentChange, Placed, Removal
+from rifflux.store import AnalyzedChunk, DocumentChange, Placed, Removal, by_meaning
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.engine import location_of
 from rifflux.store.sqlite.lexical import words_index as words
@@ -239,7 +239,7 @@ def _searched(path: Path, texts: Sequence[str]) -> Figures:
         figures = {"opening, ms": (time.perf_counter() - start) * 1000}
         start = time.perf_counter()
         (vector,) = index.admin.store.semantic.vectors_of(np.array([1], np.int64)).values()
-        index.admin.store.semantic.nearest(Query(""), vector, 10)
+        by_meaning(index.admin.store, Query(""), vector, 10)
         index.search("time", mode="lexical")
         figures["a first search in each channel, ms"] = (time.perf_counter() - start) * 1000
         index.search(texts[0])
@@ -287,7 +287,7 @@ def _asked(index: rifflux.Index, text: str, mode: str) -> float:
 
 def _timed(index: rifflux.Index, query: Query, vector: Vectors, depth: int) -> float:
     start = time.perf_counter()
-    index.admin.store.semantic.nearest(query, vector, depth)
+    by_meaning(index.admin.store, query, vector, depth)
     return (time.perf_counter() - start) * 1000
 
 
@@ -300,8 +300,8 @@ def _recalled(path: Path, texts: Sequence[str]) -> Figures:
     with rifflux.open(path, create=False) as index, opened(path) as packed:
         vectors = np.stack([index.admin.embedder.embed_query(text) for text in texts[:: max(1, len(texts) // 60)]])
         exact = _exactly(packed, vectors, 1000)
-        found = [index.admin.store.semantic.nearest(Query(""), vector, 1000) for vector in vectors]
-        shallow = [index.admin.store.semantic.nearest(Query(""), vector, 20) for vector in vectors]
+        found = [by_meaning(index.admin.store, Query(""), vector, 1000) for vector in vectors]
+        shallow = [by_meaning(index.admin.store, Query(""), vector, 20) for vector in vectors]
     return {
         "recall of 20": recall(shallow, [each.head(20) for each in exact]),
         "recall of 1000": recall(found, exact),

@@ -26,7 +26,7 @@ import numpy as np
 
 import rifflux
 from bench.shared import MARK, SHARES, questions, tell, timed
-from rifflux.store import Placed
+from rifflux.store import Placed, by_meaning
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import derived
 from rifflux.store.sqlite.connection.connect import connect
@@ -169,7 +169,7 @@ def _exactly(matrix: Matrix, depth: int, allowed: Allowed | None, vector: Vector
 
 
 def _nearest(store: SqliteStore, query: Query, depth: int, vector: Vectors) -> Ranking:
-    return store.semantic.nearest(query, vector, depth)
+    return by_meaning(store, query, vector, depth)
 
 
 def recall(found: Sequence[Ranking], exact: Sequence[Ranking]) -> float:
@@ -191,6 +191,6 @@ def _following(store: SqliteStore, asked: Sequence[Vectors]) -> None:
                 [each.chunk.id for each in changed.chunks], [each.hash for each in changed.chunks], vectors
             )
         start = time.perf_counter()
-        store.semantic.nearest(Query(""), asked[0], 20)
+        by_meaning(store, Query(""), asked[0], 20)
         tell(f"the first search after {count} new ones, ms", (time.perf_counter() - start) * 1000)
         timed(f"further ones, with {count} not packed, ms", partial(_nearest, store, Query(""), 20), asked)

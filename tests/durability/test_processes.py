@@ -17,7 +17,7 @@ import rifflux
 from rifflux import Document
 from rifflux.errors import ModelMismatch
 from rifflux.ingest.sync import Target, folders, remember
-from rifflux.store import FieldWeights, ModelInfo, Placed
+from rifflux.store import FieldWeights, ModelInfo, Placed, by_words
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import connect, locks
 from rifflux.testing import change, words
@@ -201,7 +201,7 @@ class TestLog:
             connection.execute("rollback")
         self.write(writer, 40)
         assert log.stat().st_size <= 1.2 * grown, "it was begun anew"
-        assert len(reader.lexical.match(words("words"), 1000, FieldWeights())) == 40
+        assert len(by_words(reader, words("words"), 1000, FieldWeights())) == 40
 
     def test_readers_who_leave_no_gap_do_not_keep_it_growing(self, writer: SqliteStore, tmp_path: Path) -> None:
         done = threading.Event()

@@ -18,6 +18,7 @@ from rifflux import Document, Index, InvalidArgument
 from rifflux.models.hashing import HashEmbedder
 from rifflux.models.scale import TOPICS
 from rifflux.store import State
+from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
 from rifflux.types import Vectors
 from tests.support.places import word
 
@@ -176,7 +177,7 @@ def test_a_model_that_was_chosen_does_not_fit_afterwards_and_the_trace_says_so(i
 def test_a_question_that_is_embedded_when_the_switch_happens_is_embedded_again(
     index: Index, db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nearest, switches = index.admin.store.semantic.nearest, ["hash:256"]
+    nearest, switches = SqliteSemantic.nearest, ["hash:256"]
 
     def late(*arguments: Any, **settings: Any) -> Any:
         if switches:
@@ -184,7 +185,7 @@ def test_a_question_that_is_embedded_when_the_switch_happens_is_embedded_again(
                 other.admin.switch(switches.pop())
         return nearest(*arguments, **settings)
 
-    monkeypatch.setattr(type(index.admin.store.semantic), "nearest", lambda _, *given, **named: late(*given, **named))
+    monkeypatch.setattr(SqliteSemantic, "nearest", late)
     assert index.search(WORD, mode="semantic")[0].key == "d7"
     assert index.admin.embedder.dimension == 256
 

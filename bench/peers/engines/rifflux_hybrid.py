@@ -5,7 +5,7 @@ from dataclasses import replace
 import rifflux
 from rifflux.ingest.chunking import Chunker
 from rifflux.session.profile import profile
-from rifflux.store import ModelInfo
+from rifflux.store import ModelInfo, by_meaning
 from rifflux.types import Document, Query
 
 WHOLE = replace(profile("files"), name="whole", chunker=Chunker(target_tokens=100_000, floor_tokens=100_000))
@@ -65,5 +65,5 @@ class Engine:
 
     def nearest(self, vector, k):
         # A search by meaning leaves near-duplicates out; what is compared is the search for vectors alone.
-        found = self.index.admin.store.semantic.nearest(Query(""), vector, k)
+        found = by_meaning(self.index.admin.store, Query(""), vector, k)
         return list(dict.fromkeys(self.places[id] for id in found.ids.tolist()))

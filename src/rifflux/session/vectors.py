@@ -17,7 +17,7 @@ from rifflux.models.scale import ModelScale, measured_scale, stored_scale
 from rifflux.retrieve.query.reading import understand
 from rifflux.retrieve.scale import FEWEST, SAMPLE, VectorScale, agreement_of, scale_of
 from rifflux.session.profile import Profile
-from rifflux.store import ModelInfo, State, Store
+from rifflux.store import ModelInfo, State, Store, by_words
 from rifflux.types import Hit, Ids, Ranking, Vectors
 
 if TYPE_CHECKING:
@@ -367,4 +367,4 @@ def _found(store: Store, profile: Profile, hit: Hit) -> Ids:
     """Return the chunks that the first sentence of a passage finds by words, best first."""
     match = _SENTENCE.match(hit.text)
     words = _NO_WORD.sub(" ", match[1] if match else hit.text[:200])
-    return store.lexical.match(understand(words, profile.analyzer), READ, profile.weights).ids
+    return by_words(store, understand(words, profile.analyzer), READ, profile.weights).ids

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.types import Clause, Ids, Query, Ranking
+from rifflux.types import Clause, Ids, Ranking
 
 __all__ = ["CONTRACT", "DEFAULT", "VARIANT", "FieldWeights", "Lexical", "TermSequences", "holding"]
 
@@ -56,14 +56,8 @@ class TermSequences:
 class Lexical(Protocol):
     """The terms of one owner's chunks, further specified by `testing.LexicalContract`.
 
-    Rankings come best first, ties by id.
+    `Store.search` ranks the chunks.
     """
-
-    def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
-        """Rank the best `limit` chunks by BM25 over the query's terms; scores are positive, higher is better.
-
-        Variants count `VARIANT`.
-        """
 
     def holders(self, clauses: Sequence[Clause], ids: Ids) -> NDArray[np.bool_]:
         """Return for each clause which of some chunks contain it: a row of the answer for a clause.
@@ -76,7 +70,6 @@ class Lexical(Protocol):
 
     def best_with(self, clauses: Sequence[Clause], weights: FieldWeights) -> list[Ranking]:
         """Return for each clause the best chunk that contains it, if any."""
-        return [self.match(Query("", required=(clause,)), 1, weights) for clause in clauses]
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         """Return the number of chunks that contain each term; terms without any may be omitted."""

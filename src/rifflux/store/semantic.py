@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from rifflux.types import Ids, Query, Ranking, Vectors
+from rifflux.types import Ids, Vectors
 
 __all__ = ["Generation", "Generations", "ModelInfo", "Pending", "Semantic", "State"]
 
@@ -89,13 +89,6 @@ class Generations(Protocol):
 
 class Semantic(Protocol):
     """The vectors of one owner's chunks; the model is the whole index's. Specified by `testing.SemanticContract`."""
-
-    def nearest(self, query: Query, vector: Vectors | None, limit: int, *, model: str | None = None) -> Ranking:
-        """Rank the best `limit` chunks that pass a query's filter and required words by cosine with its vector.
-
-        Without a vector, or with one of length zero, nothing is ranked. `model` is the fingerprint of the vector's
-        model: raises `ModelMismatch` if another one made those of the chunks.
-        """
 
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
         """Return the vector of each chunk by id, without chunks that have none.

@@ -9,14 +9,15 @@ from enum import StrEnum
 from typing import Protocol
 
 from rifflux.store.catalog import Catalog
-from rifflux.store.lexical import Lexical
+from rifflux.store.lexical import DEFAULT, FieldWeights, Lexical
 from rifflux.store.local import LocalFiles
 from rifflux.store.mending import Analysis, Mended, Problem
-from rifflux.store.reader import CandidateRequest, CandidateResponse, Reads, Totals
+from rifflux.store.reader import LEXICAL, SEMANTIC, CandidateRequest, CandidateResponse, Reads, Totals
 from rifflux.store.records import Records
 from rifflux.store.semantic import Semantic
+from rifflux.types import Execution, Query, Ranking, Vectors
 
-__all__ = ["BESIDE", "PART", "Capability", "ErasedContent", "Store"]
+__all__ = ["BESIDE", "PART", "Capability", "ErasedContent", "Store", "by_meaning", "by_words"]
 
 #: Separates an owner from a part in the name of the part's view; no user name contains it.
 PART = "\x1f"
@@ -32,7 +33,7 @@ class Capability(StrEnum):
     #: The index is one file, which `Store.local` copies, extracts from and seals. Without it, `local` is None: nothing
     #: is built beside the index, and copies are made with the means of the engine.
     ONE_FILE = "one-file"
-    #: `Semantic.nearest` finds the nearest vectors. Without it, it may miss some; the cosines of those found are exact.
+    #: Searches find the nearest vectors. Without it, they may miss some; the cosines of those found are exact.
     EXACT_NEIGHBORS = "exact-neighbors"
     #: What was written is found at once. Without it, within a second.
     IMMEDIATE = "immediate"
@@ -90,7 +91,10 @@ class Store(Protocol):
     def search(self, request: CandidateRequest) -> CandidateResponse:
         """Return the candidates of a query in each channel, with facts of the best for the steps.
 
-        Raises `ModelMismatch` as `Semantic.nearest` does.
+        Rankings come best first, ties by id: by words, those of BM25 over the query's terms, whose scores are positive
+        and whose variants count `VARIANT`; by meaning, the cosines with the execution's vector of those that pass the
+        filter and have the required words, none without a vector or with one of length zero. Raises `ModelMismatch` if
+        the vector is of another model than the chunks'.
         """
 
     def of(self, *owners: str) -> Store:
@@ -144,3 +148,16 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close the engine for all views; that of a named owner only closes itself."""
+
+
+def by_words(store: Store, query: Query, limit: int, weights: FieldWeights) -> Ranking:
+    """Rank the best `limit` chunks by the words of a query."""
+    request = CandidateRequest(query, Execution(limit=limit), weights, (LEXICAL,), described=False)
+    return store.search(request).rankings[LEXICAL]
+
+
+def by_meaning(store: Store, query: Query, vector: Vectors | None, limit: int, *, model: str | None = None) -> Ranking:
+    """Rank the best `limit` chunks by their cosine with a vector, of the model with this fingerprint."""
+    run = Execution(vector=vector, model=model, limit=limit)
+    request = CandidateRequest(query, run, DEFAULT, (SEMANTIC,), described=False)
+    return store.search(request).rankings[SEMANTIC]

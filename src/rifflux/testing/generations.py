@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rifflux.errors import InvalidArgument, ModelMismatch
-from rifflux.store import ModelInfo, Placed, State, Store
+from rifflux.store import ModelInfo, Placed, State, Store, by_meaning
 from rifflux.testing.making import MODEL, NeedsOpened, change, vector_of
 from rifflux.types import Query
 
@@ -42,7 +42,7 @@ class GenerationContract(NeedsOpened):
         assert self._states(built) == {"tiny": (State.ACTIVE, 3, 3), "next": (State.BUILDING, 1, 3)}
         assert built.totals().embedded == 2
         assert built.semantic.vectors_of(np.array([1]))[1].tolist() == [1, 0]
-        assert len(built.semantic.nearest(Query(""), vector_of(1, 0), 10)) == 2
+        assert len(by_meaning(built, Query(""), vector_of(1, 0), 10)) == 2
         assert [len(list(view.semantic.pending(9, "f2"))) for view in built.views()] == [1, 1]
         assert [len(list(view.semantic.pending(9))) for view in built.views()] == [0, 0]
 
@@ -55,7 +55,7 @@ class GenerationContract(NeedsOpened):
         assert built.semantic.model() == NEXT
         assert self._states(built) == {"next": (State.ACTIVE, 3, 3), "tiny": (State.RETIRED, 3, 3)}
         for view in built.views():
-            assert np.allclose(view.semantic.nearest(Query(""), vector_of(0, 0, 2), 10).scores, 1)
+            assert np.allclose(by_meaning(view, Query(""), vector_of(0, 0, 2), 10).scores, 1)
 
     def test_what_changes_meanwhile_needs_a_vector_in_both(self, built: Store) -> None:
         built.catalog.write(Placed("c", change("a", "another text", "more of a", first_id=1)))
@@ -109,7 +109,7 @@ class GenerationContract(NeedsOpened):
         for view in built.views():
             self._embed(view, NEXT, (0, 0, 1))
         vector = vector_of(1, 0)
-        assert len(built.semantic.nearest(Query(""), vector, 10, model=MODEL.fingerprint)) == 2
+        assert len(by_meaning(built, Query(""), vector, 10, model=MODEL.fingerprint)) == 2
         assert built.semantic.generations.finish()
         with pytest.raises(ModelMismatch):
-            built.semantic.nearest(Query(""), vector, 10, model=MODEL.fingerprint)
+            by_meaning(built, Query(""), vector, 10, model=MODEL.fingerprint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rifflux.store import VARIANT, Placed, Removal, Store, holding
+from rifflux.store import VARIANT, Placed, Removal, Store, by_words, holding
 from rifflux.testing.making import WEIGHTS, NeedsStore, change, keys_of, words
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Filter, Query, Ranking
@@ -18,7 +18,7 @@ class LexicalContract(NeedsStore):
     """
 
     def _match(self, store: Store, text: str, limit: int = 10, **fields: object) -> list[str]:
-        return keys_of(store, store.lexical.match(words(text, **fields), limit, WEIGHTS))
+        return keys_of(store, by_words(store, words(text, **fields), limit, WEIGHTS))
 
     def test_what_is_put_is_found_by_its_words(self, store: Store) -> None:
         store.catalog.write(Placed("c", change("a", "the cache expires")))
@@ -34,7 +34,7 @@ class LexicalContract(NeedsStore):
         for number in range(5):
             store.catalog.write(Placed("c", change(f"d{number}", "cache " * (number + 1) + "filler words follow here")))
         store.catalog.write(Placed("c", change("other", "nothing of the kind")))
-        ranking = store.lexical.match(words("cache"), 10, WEIGHTS)
+        ranking = by_words(store, words("cache"), 10, WEIGHTS)
         assert len(ranking) == 5
         assert all(ranking.scores[:-1] >= ranking.scores[1:])
 
@@ -64,7 +64,7 @@ class LexicalContract(NeedsStore):
     def test_the_terms_of_titles_and_texts_are_in_order_or_left_to_be_analyzed(self, store: Store) -> None:
         store.catalog.write(Placed("c", change("a", "cache of rivers, rivers of cache", title="one stone")))
         store.catalog.write(Placed("c", change("b", "a stone is a stone is a cache", first_id=77)))
-        ids = store.lexical.match(words("cache"), 10, WEIGHTS).ids
+        ids = by_words(store, words("cache"), 10, WEIGHTS).ids
         assert len(ids) == 2
         found = store.lexical.sequences(ids)
         if found is None:
@@ -125,7 +125,7 @@ class LexicalContract(NeedsStore):
         for key in ("alpha", "beta"):
             store.catalog.write(Placed("c", change(key, f"text of {key}")))
         for query in (Query("", (("text",),), excluded=(("alpha",),)), Query("", required=(("beta",),))):
-            assert keys_of(store, store.lexical.match(query, 10, WEIGHTS)) == ["beta"]
+            assert keys_of(store, by_words(store, query, 10, WEIGHTS)) == ["beta"]
 
     def test_removed_documents_are_gone(self, store: Store) -> None:
         for key in ("alpha", "beta"):
@@ -147,18 +147,18 @@ class LexicalContract(NeedsStore):
     def test_a_phrase_needs_its_words_next_to_each_other(self, store: Store) -> None:
         store.catalog.write(Placed("c", change("apart", "red car and blue house")))
         store.catalog.write(Placed("c", change("together", "a blue car")))
-        assert keys_of(store, store.lexical.match(Query("", required=(("blue", "car"),)), 10, WEIGHTS)) == ["together"]
+        assert keys_of(store, by_words(store, Query("", required=(("blue", "car"),)), 10, WEIGHTS)) == ["together"]
 
     def test_prefixes_match_the_starts_of_terms(self, store: Store) -> None:
         store.catalog.write(Placed("c", change("a", "configuration")))
         store.catalog.write(Placed("c", change("b", "figures")))
-        assert keys_of(store, store.lexical.match(Query("", prefixes=("config",)), 10, WEIGHTS)) == ["a"]
+        assert keys_of(store, by_words(store, Query("", prefixes=("config",)), 10, WEIGHTS)) == ["a"]
 
     @pytest.mark.parametrize(
         "term", ['a"b', "or", "and", "not", "near(", "c++", "*", "^a", "title", "\\o_x", "é", "🚀"]
     )
     def test_no_term_is_read_as_syntax(self, store: Store, term: str) -> None:
-        assert len(store.lexical.match(Query("", ((term,),), excluded=((term,),)), 10, WEIGHTS)) == 0
+        assert len(by_words(store, Query("", ((term,),), excluded=((term,),)), 10, WEIGHTS)) == 0
 
     def test_document_frequencies_count_each_chunk_once_and_forget_what_is_removed(self, store: Store) -> None:
         store.catalog.write(Placed("c", change("a", "red red blue", "red", first_id=1)))
@@ -189,20 +189,20 @@ class LexicalContract(NeedsStore):
         store.catalog.write(Placed("c", change("a", "the river")))
         store.catalog.write(Placed("c", change("b", "the brook")))
         both = Query("", (("river",),), variants=(("brook",),))
-        assert set(keys_of(store, store.lexical.match(both, 10, WEIGHTS))) == {"a", "b"}
+        assert set(keys_of(store, by_words(store, both, 10, WEIGHTS))) == {"a", "b"}
 
     def test_variants_count_less_than_the_words_of_the_query(self, store: Store) -> None:
         for number, text in enumerate(("the river", "the brook", "a brook by the river", "a sea", "a lake", "a pond")):
             store.catalog.write(Placed("c", change(str(number), text, first_id=number)))
         scores = {
             query: dict(zip(*(each.tolist() for each in (found.ids, found.scores)), strict=True))
-            for query, found in ((each, store.lexical.match(words(each), 10, WEIGHTS)) for each in ("river", "brook"))
+            for query, found in ((each, by_words(store, words(each), 10, WEIGHTS)) for each in ("river", "brook"))
         }
-        found = store.lexical.match(Query("", (("river",),), variants=(("brook",),)), 10, WEIGHTS)
+        found = by_words(store, Query("", (("river",),), variants=(("brook",),)), 10, WEIGHTS)
         expected = {id: scores["river"].get(id, 0.0) + VARIANT * scores["brook"].get(id, 0.0) for id in range(3)}
         assert dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True)) == pytest.approx(expected, rel=1e-5)
 
     def test_a_filter_narrows_to_namespaces(self, store: Store) -> None:
         store.catalog.write(Placed("one", change("a", "words", first_id=1)))
         store.catalog.write(Placed("two", change("a", "words", first_id=2)))
-        assert store.lexical.match(words("words", filter=Filter(namespaces=("two",))), 5, WEIGHTS).ids.tolist() == [2]
+        assert by_words(store, words("words", filter=Filter(namespaces=("two",))), 5, WEIGHTS).ids.tolist() == [2]

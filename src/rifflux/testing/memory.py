@@ -731,6 +731,9 @@ class MemoryLexical(Lexical):
     def occurring(self, clauses: Iterable[Clause], most: int = 1) -> list[Clause]:
         return [each for each in clauses if len(self.match(Query("", required=(each,)), 1, DEFAULT))][:most]
 
+    def best_with(self, clauses: Sequence[Clause], weights: FieldWeights) -> list[Ranking]:
+        return [self.match(Query("", required=(clause,)), 1, weights) for clause in clauses]
+
     def _is_named(self, id: int, query: Query) -> bool:
         fields = self._fields()[id]
         if query.required:

@@ -57,8 +57,6 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "probe": lambda store, ids: store.probe(),
     "owner": lambda store, ids: store.owner,
     "owners": lambda store, ids: store.owners,
-    "match": lambda store, ids: [_listed(store.lexical.match(query, 50, WEIGHTS)) for query in _queries()],
-    "nearest": lambda store, ids: [_listed(store.semantic.nearest(query, _vector(store), 50)) for query in _queries()],
     "hydrate": lambda store, ids: store.catalog.hydrate(Ranking(ids, np.ones(len(ids)))),
     "document": lambda store, ids: [store.catalog.document("c", key) for key in _KEYS],
     "documents_at": lambda store, ids: dict(store.catalog.documents_at([("c", key) for key in _KEYS])),
@@ -175,6 +173,11 @@ def everything(store: Store, ids: Sequence[int]) -> dict[str, Any]:
     return {name: read(store, chunk_ids) for name, read in _READ.items()}
 
 
+def ranked_by_words(everything: Mapping[str, Any]) -> list[Any]:
+    """Return what a view's searches found by words."""
+    return [rankings[0] for rankings, _ in everything["search"]]
+
+
 def filled(store: Store, first_id: int, own: str = "", times: int = 3) -> list[int]:
     """Add documents to a view with keys, texts, files, names and vectors that others have too; return chunk ids."""
     ids: list[int] = []
@@ -225,7 +228,7 @@ class OwnerContract(NeedsOpened):
         ids = [*filled(ann, 1), *range(10_000, 10_040), *range(20_000, 20_040)]
         before = everything(ann, ids)
         assert before["totals"].embedded
-        assert all(len(ranking) for ranking in before["match"][:3])
+        assert all(len(ranking) for ranking in ranked_by_words(before)[:3])
         for number, other in enumerate(others, 1):
             filled(opened.of(other), number * 10_000, _WORD, times=4)
             assert everything(ann, ids) == before
@@ -311,7 +314,7 @@ class OwnerContract(NeedsOpened):
     def test_scores_are_those_of_a_store_of_ones_own(self, opened: Store) -> None:
         ids = filled(opened.of("ann"), 1)
         filled(opened.of("bob"), 1_000, _WORD, times=9)
-        alone = everything(opened.of("ann"), ids)["match"]
+        alone = ranked_by_words(everything(opened.of("ann"), ids))
         filled(opened, 2_000)
-        plain = [[(id - 1_999, score) for id, score in found] for found in everything(opened, ids)["match"]]
+        plain = [[(id - 1_999, score) for id, score in found] for found in ranked_by_words(everything(opened, ids))]
         assert alone[:3] == [[(id, pytest.approx(score)) for id, score in found] for found in plain[:3]]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rifflux.errors import ModelMismatch
-from rifflux.store import ModelInfo, Placed, Removal, Store
+from rifflux.store import ModelInfo, Placed, Removal, Store, by_meaning
 from rifflux.testing.making import MODEL, NeedsStore, change, embedded, keys_of, vector_of
 from rifflux.types import Filter, Query
 
@@ -34,14 +34,14 @@ class SemanticContract(NeedsStore):
 
     def test_nearest_ranks_by_cosine_whatever_the_length(self, store: Store) -> None:
         embedded(store, {"east": (1, 0), "north": (0, 1), "between": (0.6, 0.8)})
-        ranking = store.semantic.nearest(Query(""), vector_of(5, 0), 10)
+        ranking = by_meaning(store, Query(""), vector_of(5, 0), 10)
         assert keys_of(store, ranking) == ["east", "between", "north"]
         assert ranking.scores == pytest.approx([1, 0.6, 0], abs=5e-5)
 
     def test_vectors_of_chosen_chunks_give_the_cosines_of_the_ranking(self, store: Store) -> None:
         embedded(store, {"east": (1, 0), "north": (0, 1), "between": (0.6, 0.8)})
         store.catalog.write(Placed("c", change("bare", "no vector", first_id=900)))
-        nearest = store.semantic.nearest(Query(""), vector_of(5, 0), 10)
+        nearest = by_meaning(store, Query(""), vector_of(5, 0), 10)
         ids = np.array([*nearest.ids, 900, 12345], np.int64)
         known = store.semantic.vectors_of(ids)
         assert [known[id] @ vector_of(1, 0) for id in nearest.ids.tolist()] == pytest.approx(nearest.scores, abs=5e-5)
@@ -65,13 +65,13 @@ class SemanticContract(NeedsStore):
     def test_what_is_near_holds_required_words_and_no_excluded_ones(self, store: Store) -> None:
         embedded(store, {"alpha": (1, 0), "beta": (0, 1)})
         for query in (Query("", excluded=(("alpha",),)), Query("", required=(("beta",),))):
-            found = store.semantic.nearest(query, vector_of(1, 0), 10)
+            found = by_meaning(store, query, vector_of(1, 0), 10)
             assert keys_of(store, found) == ["beta"]
 
     def test_removed_documents_are_near_nothing(self, store: Store) -> None:
         embedded(store, {"a": (1, 0), "b": (0, 1)})
         store.catalog.write(Removal("c", ["a"]))
-        assert keys_of(store, store.semantic.nearest(Query(""), vector_of(1, 0), 10)) == ["b"]
+        assert keys_of(store, by_meaning(store, Query(""), vector_of(1, 0), 10)) == ["b"]
 
     @pytest.mark.parametrize("vector", [None, (0, 0)])
     def test_no_vector_or_one_of_length_zero_ranks_nothing(
@@ -79,12 +79,12 @@ class SemanticContract(NeedsStore):
     ) -> None:
         embedded(store, {"a": (1, 0)})
         given = None if vector is None else vector_of(*vector)
-        assert len(store.semantic.nearest(Query(""), given, 10)) == 0
+        assert len(by_meaning(store, Query(""), given, 10)) == 0
 
     def test_filters_narrow_vectors_too(self, store: Store) -> None:
         embedded(store, {"a": (1, 0), "b": (0.9, 0.1)})
         query = Query("", filter=Filter(documents=("b",)))
-        assert keys_of(store, store.semantic.nearest(query, vector_of(1, 0), 1)) == ["b"]
+        assert keys_of(store, by_meaning(store, query, vector_of(1, 0), 1)) == ["b"]
 
     def test_pending_chunks_can_be_embedded_while_they_are_listed(self, store: Store) -> None:
         store.semantic.use_model(MODEL)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rifflux.errors import OutOfScope
-from rifflux.store import FileRemoval, Placed, Removal, Store, find_documents
+from rifflux.store import FileRemoval, Placed, Removal, Store, by_words, find_documents
 from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, part, vector_of, words
-from rifflux.testing.owners import everything, filled
+from rifflux.testing.owners import everything, filled, ranked_by_words
 from rifflux.types import Ranking, of_owner
 
 #: The first chunk id of each owner: mine, shared with me, and others.
@@ -32,7 +32,7 @@ class UnitedContract(NeedsOpened):
         both = opened.of(mine, shared)
         before = everything(both, _IDS)
         assert before["totals"].embedded
-        assert all(map(len, before["match"][:3]))
+        assert all(map(len, ranked_by_words(before)[:3]))
         filled(opened.of(other), _OTHERS, "kingfisher", times=4)
         assert everything(both, _IDS) == before
         _build(opened)
@@ -55,7 +55,7 @@ class UnitedContract(NeedsOpened):
             )
         both = opened.of("ann", "")
         for query in ("cache rivers", "mine", "text shared banks"):
-            found, expected = (view.lexical.match(words(query), 50, WEIGHTS) for view in (both, one))
+            found, expected = (by_words(view, words(query), 50, WEIGHTS) for view in (both, one))
             assert sorted(found.scores.tolist()) == sorted(expected.scores.tolist())
         assert both.lexical.document_frequencies(["cach", "mine", "none"]) == {"cach": 24, "mine": 3}
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.retrieve.query.reading import parted, understand
-from rifflux.store import FieldWeights, Placed
+from rifflux.store import FieldWeights, Placed, by_words
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import change
 from rifflux.text.analyzer import analyzer
@@ -89,17 +89,17 @@ def test_a_web_address_is_no_field() -> None:
     ],
 )
 def test_nothing_is_an_error_nor_read_as_the_engines_syntax(text: str) -> None:
-    STORE.lexical.match(read(text, "x"), 5, FieldWeights())
+    by_words(STORE, read(text, "x"), 5, FieldWeights())
 
 
 @given(st.text())
 def test_any_text_can_be_asked(text: str) -> None:
-    STORE.lexical.match(read(text, "field"), 5, FieldWeights())
+    by_words(STORE, read(text, "field"), 5, FieldWeights())
 
 
 @given(st.text(alphabet='abc "-*:()^+{}\\AND OR NOT NEAR', max_size=60))
 def test_any_mixture_of_syntax_can_be_asked(text: str) -> None:
-    STORE.lexical.match(read(text, "a"), 5, FieldWeights())
+    by_words(STORE, read(text, "a"), 5, FieldWeights())
 
 
 @given(st.lists(st.sampled_from(["cache", "entry", "queue", "ttl"]), min_size=1))
@@ -132,5 +132,5 @@ def test_a_facet_finds_a_number_as_it_finds_a_text(typed: str, stored: object) -
     store = SqliteStore.open(":memory:")
     store.catalog.write(Placed("c", change("a", "sheaves", first_id=1, metadata={"year": stored})))
     store.catalog.write(Placed("c", change("b", "sheaves", first_id=2, metadata={"year": 7})))
-    found = store.lexical.match(read(f"sheaves year:{typed}", "year"), 5, FieldWeights())
+    found = by_words(store, read(f"sheaves year:{typed}", "year"), 5, FieldWeights())
     assert found.ids.tolist() == [1]

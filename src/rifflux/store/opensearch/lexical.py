@@ -214,13 +214,6 @@ class OpenSearchLexical(Lexical):
 
     rows: OwnedRows
 
-    def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
-        scoring = self.scoring(query, weights)
-        if not scoring.scored:
-            return Ranking.empty()
-        (answer,) = self.rows.search_all([self.candidates(query, scoring, limit)])
-        return self.ranking(answer["hits"]["hits"], scoring, limit)
-
     def candidates(self, query: Query, scoring: Scoring, limit: int) -> JSON:
         """Return the body of the search for the candidates of a query."""
         should = [_boosted(clause, prefix=prefix, boost=worth) for clause, worth, prefix in scoring.scored]

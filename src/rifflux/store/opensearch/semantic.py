@@ -46,13 +46,6 @@ class OpenSearchSemantic(Semantic):
 
     rows: OwnedRows
 
-    def nearest(self, query: Query, vector: Vectors | None, limit: int, *, model: str | None = None) -> Ranking:
-        body = self.candidates(query, vector, limit, model)
-        if body is None:
-            return Ranking.empty()
-        (answer,) = self.rows.search_all([body])
-        return self.ranking(answer["hits"]["hits"], limit)
-
     def candidates(self, query: Query, vector: Vectors | None, limit: int, model: str | None) -> JSON | None:
         """Return the body of the search for the nearest chunks; None if there is nothing to rank."""
         active = self.rows.state.active

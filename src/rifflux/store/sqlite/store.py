@@ -14,12 +14,10 @@ import numpy as np
 
 from rifflux.errors import Cure, OutOfScope
 from rifflux.store.catalog import Catalog, ChunkFacts
-from rifflux.store.lexical import Lexical
 from rifflux.store.local import LocalFiles
 from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse, Totals
 from rifflux.store.records import Record, Records
-from rifflux.store.semantic import Semantic
 from rifflux.store.sqlite.catalog import sql
 from rifflux.store.sqlite.catalog.catalog import SqliteCatalog, misread
 from rifflux.store.sqlite.connection.connect import MEMORY, SCHEMA_VERSION
@@ -241,10 +239,8 @@ class SqliteStore(Store):
         self.database = database
         self.view = view = OwnerView(database.engine, owner, several)
         self.catalog: Catalog = SqliteCatalog(view, database.facts)
-        self.lexical: Lexical = SqliteLexical(view, database.words, database.columns, database.allowed, database.terms)
-        self.semantic: Semantic = SqliteSemantic(
-            view, database.vectors, database.matrices, database.allowed, database.samples
-        )
+        self.lexical = SqliteLexical(view, database.words, database.columns, database.allowed, database.terms)
+        self.semantic = SqliteSemantic(view, database.vectors, database.matrices, database.allowed, database.samples)
         records = SqliteRecords(view)
         if database.state:
             from rifflux.store.sqlite.records.apart import ApartRecords

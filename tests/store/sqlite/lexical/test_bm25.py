@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from rifflux.store import Placed, Store
+from rifflux.store import Placed, Store, by_words
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing.making import WEIGHTS, change, keys_of, words
 
@@ -28,7 +28,7 @@ def store(request: pytest.FixtureRequest) -> Store:
 @pytest.mark.parametrize("b", [0.0, 0.4, 0.75, 1.0])
 def test_scores_are_those_of_the_formula(store: Store, b: float) -> None:
     weights = replace(WEIGHTS, b=b)
-    ranking = store.lexical.match(words("queue"), 10, weights)
+    ranking = by_words(store, words("queue"), 10, weights)
     lengths = [len(text.split()) for text in TEXTS.values()]
     assert keys_of(store, ranking) == ["medium"]
     norm = 1.2 * (1 - b + b * lengths[1] / (sum(lengths) / 3))
@@ -36,5 +36,5 @@ def test_scores_are_those_of_the_formula(store: Store, b: float) -> None:
 
 
 def test_without_it_length_says_nothing(store: Store) -> None:
-    assert len({*store.lexical.match(words("cache"), 10, replace(WEIGHTS, b=0.0)).scores.tolist()}) == 1
-    assert len({*store.lexical.match(words("cache"), 10, WEIGHTS).scores.tolist()}) == 3
+    assert len({*by_words(store, words("cache"), 10, replace(WEIGHTS, b=0.0)).scores.tolist()}) == 1
+    assert len({*by_words(store, words("cache"), 10, WEIGHTS).scores.tolist()}) == 3

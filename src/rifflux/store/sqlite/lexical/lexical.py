@@ -254,6 +254,9 @@ class SqliteLexical(Lexical):
                 break
         return found
 
+    def best_with(self, clauses: Sequence[Clause], weights: FieldWeights) -> list[Ranking]:
+        return [self.match(Query("", required=(clause,)), 1, weights) for clause in clauses]
+
     @contextmanager
     def _words(self, query: Query = NOTHING, terms: Iterable[str] = ()) -> Iterator[TermSource]:
         """Lend the terms of the owners' chunks, from the words file, or from the tables at one moment.
