@@ -54,7 +54,7 @@ PARTS = 5
 ADDED = 0.2
 #: The maximum number of blocks in an answer, and of their characters together.
 MOST = 2
-LONGEST = 600
+LONGEST = 550
 #: The same for a comparison.
 MARGIN_COMPARED = 0.3
 MOST_COMPARED = 3
@@ -199,7 +199,7 @@ def compares(question: str) -> bool:
 def chosen(
     ranking: RankedBlocks, most: int = MOST, given: Sequence[str] = (), *, comparing: bool = False
 ) -> list[Quotation]:
-    """Return the best block and others that are nearly as good and add something; for a comparison, both sides.
+    """Return the best block and others of its document that are nearly as good; for a comparison, both sides.
 
     Of a block that was `given` before, only the answering sentence is quoted, unless it was the whole answer.
     """
@@ -220,6 +220,8 @@ def chosen(
     for score, each in blocks:
         if len(found) == most or score < least:
             break
+        if found and not comparing and not _of_one_document(each.passage, found[0].passage):
+            continue  # What another document says in nearly the same words seldom belongs to the answer.
         quotation = _quoted(each, given, ranking.question)
         if quotation is None:
             continue
@@ -298,6 +300,10 @@ def numbered(evidence: Evidence, quotations: Sequence[Quotation]) -> tuple[Evide
         replace(each, passage=replace(each.passage, item=renumbered[each.passage.item.number])) for each in quotations
     ]
     return replace(evidence, pack=replace(evidence.pack, items=tuple(renumbered.values()))), moved
+
+
+def _of_one_document(one: SourcePassage, other: SourcePassage) -> bool:
+    return (one.item.namespace, one.item.key) == (other.item.namespace, other.item.key)
 
 
 def _repeats(one: Quotation, other: Quotation) -> bool:
