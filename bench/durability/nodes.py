@@ -6,7 +6,8 @@ Three nodes are started on this machine (`scripts/cluster.py`, 512 MB each). Two
 passages, one at a time; a reader searches all the while with a deadline. A node is killed and started again, or stopped
 for some seconds, one at a time. At the end a new process's view is compared with what was acknowledged: documents that
 were added must be there, those that were removed must not. Each document that a search found is looked at: with one of
-its passages and not the other, it was seen by halves.
+its passages and not the other, it was seen by halves. A search that failed is counted by its error, and by whether all
+nodes were there with all copies: what is refused then, load or a defect refused.
 """
 
 from __future__ import annotations
@@ -53,6 +54,9 @@ class Seen:
     late: int = 0
     slowest: float = 0.0
     halves: int = 0
+    #: True while no node is away and no copy is missing, and the errors of searches, by that.
+    is_whole: bool = True
+    errors: Counter[tuple[str, bool]] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -128,8 +132,10 @@ def read(place: str, deadline: float, seen: Seen, stop: threading.Event) -> None
                 complete = [count for key, count in parts.items() if key != found.hits[-1].key]
                 seen.halves += sum(count == 1 for count in complete) if len(found) < 50 else 0
                 seen.partial += bool(found.trace.degraded)
-            except rifflux.RiffluxError:
+            except rifflux.RiffluxError as error:
                 seen.failed += 1
+                text = str(error).replace(place, "the cluster").partition(":")[0]
+                seen.errors[f"{type(error).__name__}, {text}", seen.is_whole] += 1
             took = (time.perf_counter() - start) * 1000
             seen.searches += 1
             seen.late += took > deadline + LEEWAY
@@ -182,8 +188,10 @@ def main() -> None:
                 node = number % NODES + 1
                 if not heal(place):
                     break
+                seen.is_whole = True
                 done[fault] += 1
                 time.sleep(AWAY)
+                seen.is_whole = False
                 order(process, f"{fault} {node}")
                 time.sleep(STOPPED if fault == "stop" else AWAY)
                 order(process, f"{'cont' if fault == 'stop' else 'start'} {node}")
@@ -213,6 +221,8 @@ def main() -> None:
         "documents seen by halves": seen.halves,
     }.items():
         print(f"| {name} | {value:,} |")
+    for (text, was_whole), number in sorted(seen.errors.items()):
+        print(f"| refused {'with all nodes' if was_whole else 'with a node away'}: {text} | {number:,} |")
 
 
 if __name__ == "__main__":

@@ -58,6 +58,31 @@ def test_a_folder_of_the_same_path_on_another_machine_removes_nothing(
     assert index.sync().deleted_files == 1
 
 
+def test_a_file_of_the_same_path_on_another_machine_replaces_nothing(
+    index: rifflux.Index, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.add(notes)
+    monkeypatch.setattr(platform, "node", lambda: "two")
+    (notes / "heron.md").write_text("# heron\n\nThe heron sleeps.\n")
+    (notes / ".riffluxignore").write_text("otter.md\n")
+    for report in (index.add(notes), index.add(notes, force=True), index.sync()):
+        assert (report.indexed_files, report.deleted_files) == (0, 0)
+        (failure,) = report.failed
+        assert (failure.code, failure.cure) == ("root.elsewhere", Cure.PRUNE)
+        assert (failure.data["files"], failure.data["different"]) == (1, 1)
+    assert {hit.key for hit in index.search("fishes", mode="lexical")} == {"heron.md", "otter.md"}
+    monkeypatch.setattr(platform, "node", lambda: "one")
+    (notes / ".riffluxignore").unlink()
+    assert index.sync().indexed_files == 1
+    assert {hit.key for hit in index.search("sleeps", mode="lexical")} == {"heron.md"}
+    # It is taken over by the other machine.
+    monkeypatch.setattr(platform, "node", lambda: "two")
+    (notes / "heron.md").write_text("# heron\n\nThe heron waits.\n")
+    assert index.add(notes, prune=True).failed == ()
+    (notes / "heron.md").write_text("# heron\n\nThe heron waits for fish.\n")
+    assert index.sync().indexed_files == 1
+
+
 def test_a_folder_that_only_another_machine_has_is_neither_missing_nor_forgotten(
     index: rifflux.Index, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

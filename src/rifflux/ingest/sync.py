@@ -105,6 +105,8 @@ class SyncTally:
     #: The paths missing from each root, and the number of new files there.
     missing: dict[Path, set[str]] = field(default_factory=dict)
     added: Counter[Path] = field(default_factory=Counter)
+    #: The number of files of each root that another machine has read with another content.
+    different: Counter[Path] = field(default_factory=Counter)
     #: The links encountered, by the paths that they lead to.
     links: Links = field(default_factory=dict)
 
@@ -222,6 +224,8 @@ class Sync:
     A file of the same size, times and inode is not opened; one with the same content is not parsed, unless
     `force`. `remove_missing` removes missing files of the targets from the index; nothing outside them is touched. With
     `prune` True all of them are removed, with False none, and with None those that do not seem lost by accident.
+
+    What another machine read from a folder of the same path stays as it is, unless `prune` is True.
     """
 
     store: Store
@@ -246,10 +250,16 @@ class Sync:
                 finder = replace(finder, exclude=(*finder.exclude, *patterns))
         items = list(finder.within(target.root, target.within, noticed=target.noticed, links=tally.links))
         tally.found += len(items)
-        unread = self._store(str(target.root), self._read_jobs(items, target, known, tally), tally, progress)
+        others: Mapping[str, FileState] = {}
+        is_shared = Capability.ONE_FILE not in self.store.capabilities
+        if is_shared and not self.prune and machine_of(self.store, target.root):
+            others = known
+        unread = self._store(target.root, self._read_jobs(items, target, known, tally), others, tally, progress)
         if self.prune is not False:
             missing, unwanted = _missing(items, known, unread)
-            if unwanted:
+            if others:
+                missing |= unwanted
+            elif unwanted:
                 self.store.catalog.write(FileRemoval(str(target.root), sorted(unwanted)))
                 tally.deleted += len(unwanted)
             tally.missing.setdefault(target.root, set()).update(missing)
@@ -298,10 +308,17 @@ class Sync:
                 tally.unchanged += 1
         return jobs
 
-    def _store(self, root: str, read_jobs: Sequence[ReadJob], tally: SyncTally, progress: Progress | None) -> set[str]:
+    def _store(
+        self,
+        root: Path,
+        read_jobs: Sequence[ReadJob],
+        others: Mapping[str, FileState],
+        tally: SyncTally,
+        progress: Progress | None,
+    ) -> set[str]:
         """Read files and store their documents; files already read stay stored if the run ends early.
 
-        Returns the paths of files that no reader takes.
+        Those that another machine read, `others`, are only compared. Returns the paths of files that no reader takes.
         """
         done = 0
         records = JsonLines("")
@@ -316,6 +333,13 @@ class Sync:
                 if job.lines.first == 1:
                     records = JsonLines(job.name)
                 outcome = assembled(records, job, outcome)
+            if (other := others.get(job.found.path)) is not None:
+                if not job.lines or job.lines.last:
+                    is_same = outcome.change is not None and outcome.change.state.hash == other.hash
+                    tally.unchanged += is_same
+                    tally.different[root] += not is_same
+                    done += 1
+                continue
             tally.failed += outcome.failures
             if outcome.left_out:
                 tally.left_out.append(outcome.left_out)
@@ -339,14 +363,14 @@ class Sync:
                 waiting.append(change)
                 size += chunks + 1
             if size >= GROUP:
-                self._put(root, waiting, tally)
+                self._put(str(root), waiting, tally)
                 waiting = []
                 size = 0
             done += not job.lines or job.lines.last
             if progress:
                 progress("read", done, len(read_jobs))
         if waiting:
-            self._put(root, waiting, tally)
+            self._put(str(root), waiting, tally)
         return unread
 
     def _put(self, root: str, changes: Sequence[FileChange], tally: SyncTally) -> None:
@@ -383,12 +407,11 @@ class Sync:
         devices: dict[str, int] = json.loads(self.store.records.setting(_DEVICES) or "{}")
         is_shared = Capability.ONE_FILE not in self.store.capabilities
         for root, missing in tally.missing.items():
-            if is_shared and missing and self.prune is None and (machine := machine_of(self.store, root)):
-                data = {"root": str(root), "files": len(missing)}
-                reason = f"the folder was read on {machine}, and {len(missing):,} of its files are not here: they stay"
-                tally.failed.append(Failure(str(root), reason, "root.elsewhere", Cure.PRUNE, data, "lost"))
+            if is_shared and not self.prune and (machine := machine_of(self.store, root)):
+                if missing or tally.different[root]:
+                    tally.failed.append(_elsewhere(root, machine, len(missing), tally.different[root]))
                 continue
-            if is_shared and (missing or not machine_of(self.store, root)):
+            if is_shared:
                 note_machine(self.store, root)
             device = root.stat().st_dev if root.is_dir() else 0
             if missing and self.prune is None and (loss := self._loss(root, missing, tally.added[root], devices)):
@@ -444,6 +467,19 @@ def _missing(
         if not item.failed:
             unwanted |= affected
     return missing, unwanted
+
+
+def _elsewhere(root: Path, machine: str, missing: int, different: int) -> Failure:
+    """Return the failure of a folder that another machine read, where files are missing or different here."""
+    counts = []
+    if missing:
+        counts.append(f"{missing:,} of its files are not here")
+    if different:
+        counts.append(f"{different:,} of them are different here")
+    reason = f"the folder was read on {machine}, and {' and '.join(counts)}: they stay as they are there. "
+    reason += "In a collection of its own, the content of both is kept"
+    data = {"root": str(root), "files": missing, "different": different}
+    return Failure(str(root), reason, "root.elsewhere", Cure.PRUNE, data, "lost")
 
 
 #: The setting that stores the devices of folders at their last sync.
