@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,9 @@ import rifflux
 from rifflux import Document, UnusableIndex
 from rifflux.index.copying import copy
 from tests.index.test_copying import answers, check, killed, source, terms
+from tests.pinned.asking import SNAPSHOT
+from tests.pinned.asking import answers as pinned
+from tests.pinned.test_pinned import with_recorded_numbers
 
 __all__ = ["source"]
 
@@ -54,3 +58,16 @@ def test_what_changes_on_the_cluster_meanwhile_is_taken_too(tmp_path: Path, loca
     with rifflux.open(target) as copied:
         assert copied.status().documents == 100
         assert [copied.document(key).text for key in ("d0", "d1", "d99")] == found
+
+
+def test_the_pinned_questions_are_answered_as_ever_after_it(location: Callable[[], str], tmp_path: Path) -> None:
+    def moved(path: Path) -> None:
+        there = f"opensearch://{location()}"
+        copy(path, there)
+        for each in path.parent.glob(f"{path.name}*"):
+            each.unlink()
+        copy(there, path)
+
+    recorded = json.loads(SNAPSHOT.read_text("utf-8"))
+    found = pinned(tmp_path, moved)
+    assert with_recorded_numbers(found, recorded) == recorded

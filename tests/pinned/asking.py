@@ -13,7 +13,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
@@ -190,10 +190,13 @@ def _alone(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
-def answers(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the comparable answers to all cases, by name and surface. Asked in their order: recalling counts."""
+def answers(folder: Path, moved: Callable[[Path], None] | None = None) -> dict[str, dict[str, Any]]:
+    """Return the comparable answers to all cases, by name and surface. Asked in their order: recalling counts.
+
+    `moved` may put another index in the place of each.
+    """
     folder = folder.resolve()
-    with capture_logs(), _alone(folder), world(folder) as made, surfaces(made) as asked:
+    with capture_logs(), _alone(folder), world(folder, moved) as made, surfaces(made) as asked:
         return {
             case.name: {
                 name: comparable(getattr(asked, name)(case), folder)

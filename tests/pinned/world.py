@@ -12,7 +12,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -336,8 +336,8 @@ def standing_still(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def world(folder: Path) -> Iterator[World]:
-    """Make the world in an empty folder; closed at the end."""
+def world(folder: Path, moved: Callable[[Path], None] | None = None) -> Iterator[World]:
+    """Make the world in an empty folder; closed at the end. `moved` may put another index in the place of each."""
     for name, text in NOTES.items():
         path = folder / "notes" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -346,15 +346,27 @@ def world(folder: Path) -> Iterator[World]:
     (folder / "synonyms.txt").write_text(SYNONYMS, "utf-8")
     model = Model(folder=str(folder))
     (folder / "relevance.json").write_text(json.dumps({"fingerprint": model.fingerprint, **CALIBRATION}), "utf-8")
-    with standing_still(folder), ExitStack() as stack:
+    with standing_still(folder):
+        with _opened(folder, model) as made:
+            _fill_main(made)
+            _fill_works(made)
+            if moved is None:
+                yield made
+                return
+        for name in (MAIN, WORKS):
+            moved(folder / f"{name}.db")
+        with _opened(folder, model) as made:
+            yield made
+
+
+@contextmanager
+def _opened(folder: Path, model: Model) -> Iterator[World]:
+    with ExitStack() as stack:
         indexes = {
             name: stack.enter_context(rifflux.open(folder / f"{name}.db", model=model, profile=profile))
             for name, profile in ((MAIN, "files"), (WORKS, "works"))
         }
-        made = World(folder, indexes)
-        _fill_main(made)
-        _fill_works(made)
-        yield made
+        yield World(folder, indexes)
 
 
 def _fill_main(made: World) -> None:
