@@ -219,8 +219,15 @@ class Analyzer:
         known = self._joined
         return " ".join([terms for word in self._plain(text).split() if (terms := known[word])])
 
+    def first_term(self, text: str) -> str:
+        """Return the first term of `text`, or an empty string."""
+        for word in self._plain(text).split():
+            if terms := self._joined[word]:
+                return terms.split(" ", 1)[0]
+        return ""
+
     def is_made_of(self, text: str, expected: Collection[str]) -> bool:
-        """Return True if these are the terms of `text`; most texts are another by their first word."""
+        """Return True if these are the terms of `text`."""
         left = {*expected}
         for word in self._plain(text).split():
             for term in self._joined[word].split():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms, likeness, matching_width, of_word
+from rifflux.retrieve.query.naming import Atom, NameIndex, Titles, atoms, likeness, matching_width, of_word
 from rifflux.text.analyzer import analyzer
 
 TITLES = [
@@ -25,8 +25,16 @@ def of(text: str) -> list[Atom]:
     return atoms(text, partial(of_word, analyzer().of_word))
 
 
+def meant(
+    question: str, titles: Sequence[str], text: str = "", spellings: Mapping[str, Sequence[str]] | None = None
+) -> list[str]:
+    names = NameIndex(of)
+    known = Titles(names, [*map(names.number, titles)], {}, spellings=spellings or {})
+    return [names.texts[number] for number in known.named(of(question), text or question)[0]]
+
+
 def named(question: str, titles: Sequence[str] = TITLES) -> list[str]:
-    return sorted(Titles({title: Title(of(title)) for title in titles}, {}).named(of(question), question)[0])
+    return sorted(meant(question, titles))
 
 
 @pytest.mark.parametrize(
@@ -126,17 +134,12 @@ def test_of_titles_that_agree_the_one_is_meant_that_was_written(question: str, t
 
 
 def test_words_that_ask_may_belong_to_a_title() -> None:
-    read = {title: Title(of(title)) for title in KINDS}
-    assert [*Titles(read, {}).named(of("crystals"), "An introduction to crystals")[0]] == [
-        "An Introduction to Crystals"
-    ]
+    assert meant("crystals", KINDS, "An introduction to crystals") == ["An Introduction to Crystals"]
 
 
 def test_a_title_of_words_that_say_nothing_is_meant_to_the_letter() -> None:
     titles = ["The Who", "Who", "The Band"]
-    assert [*Titles({title: Title(of(title)) for title in titles}, {}).named(of("the who"), "the who?")[0]] == [
-        "The Who"
-    ]
+    assert meant("the who", titles, "the who?") == ["The Who"]
 
 
 def test_two_names_in_one_question_are_both_meant() -> None:
@@ -152,9 +155,8 @@ def test_the_longest_of_numbered_names_in_a_sentence_is_meant() -> None:
 
 
 def test_a_word_that_occurs_nowhere_is_read_as_titles_spell_it() -> None:
-    read = {title: Title(of(title)) for title in KINDS}
-    titles = Titles(read, {}, spellings={"gaint": ["gait", "giant"]})
-    assert [*titles.named(of("storm gaint lair"), "storm gaint lair")[0]] == ["Storm Giant Lair"]
+    found = meant("storm gaint lair", KINDS, spellings={"gaint": ["gait", "giant"]})
+    assert found == ["Storm Giant Lair"]
 
 
 FORMS = (

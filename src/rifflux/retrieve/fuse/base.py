@@ -10,6 +10,7 @@ from operator import mul, truediv
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.table import SCORE, Candidates
@@ -200,6 +201,12 @@ class IndexFacts:
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Return the chunks that contain a term, or a phrase of adjacent terms."""
         return holding(self.reader.lexical, clause, ids) if self.reader else ids[:0]
+
+    def holders(self, clauses: Sequence[Clause], ids: Ids) -> NDArray[np.bool_]:
+        """Return for each clause which of the chunks contain its terms side by side."""
+        if not clauses or not self.reader:
+            return np.zeros((len(clauses), len(ids)), np.bool_)
+        return self.reader.lexical.holders(clauses, ids)
 
     def passing(self, filter: Filter, ids: Ids) -> Scores:
         """Return 1 for each chunk whose document passes the filter, and 0 for others."""

@@ -11,11 +11,12 @@ contains the title literally, in full or up to its number.
 from __future__ import annotations
 
 import re
+import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, repeat
+from itertools import repeat
 from operator import attrgetter
 
 from rifflux.text.analyzer import fold, idf
@@ -196,155 +197,230 @@ class Title(tuple[Atom, ...]):
         return next(((place, atom.term) for place, atom in enumerate(self) if atom.number is not None), None)
 
 
+class NameIndex:
+    """Names as atoms, numbered as they are met, with the names that contain each word and number.
+
+    `read` returns the atoms of a name. Safe to share between threads.
+    """
+
+    def __init__(self, read: Callable[[str], Sequence[Atom]]) -> None:
+        self._read = read
+        self.texts: list[str] = []
+        self.titles: list[Title] = []
+        #: The numbers of the names that contain a word or number, by its key.
+        self.holders: dict[str, set[int]] = {}
+        self._numbers: dict[str, int] = {}
+        self._letters: dict[int, str] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self.titles)
+
+    def number(self, name: str) -> int:
+        """Return the number of a name, which is read when it is first met."""
+        number = self._numbers.get(name)
+        if number is None:
+            number = self.add(name, Title(self._read(name)))
+        return number
+
+    def add(self, name: str, title: Title) -> int:
+        """Return the number of a name with the given atoms."""
+        with self._lock:
+            known = self._numbers.get(name)
+            if known is not None:
+                return known
+            number = len(self.titles)
+            self.texts.append(name)
+            self.titles.append(title)
+            for key in title.keys:
+                self.holders.setdefault(key, set()).add(number)
+            self._numbers[name] = number
+            return number
+
+    def letters(self, number: int) -> str:
+        """Return the words and numbers of a name (see `letters_of`)."""
+        known = self._letters.get(number)
+        if known is None:
+            known = self._letters[number] = letters_of(self.texts[number])
+        return known
+
+
 @dataclass(frozen=True)
 class Titles:
-    """The titles of candidates as atoms, weighted by rarity among them.
+    """The titles of candidates, by their numbers in an index of names, weighted by rarity among them.
 
     `idf` is the idf of the query's words among all chunks and bounds the weight of words. `wholes` are the titles of
     documents, the others those of their parts. `spellings` maps words found in no title to other terms.
     """
 
-    read: Mapping[str, Title]
+    names: NameIndex
+    among: Sequence[int]
     idf: Mapping[str, float]
-    wholes: Collection[str] = ()
+    wholes: Collection[int] = ()
     spellings: Mapping[str, Sequence[str]] = field(default_factory=dict)
     _weights: dict[str | int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _holding: dict[str, set[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
-    def count(self) -> Counter[str]:
-        """Return the number of titles that contain each word and each number."""
-        return Counter(chain.from_iterable(title.keys for title in self.read.values()))
+    def _places(self) -> Mapping[int, int]:
+        """Return the position of each title among them."""
+        return {number: place for place, number in enumerate(self.among)}
+
+    @cached_property
+    def _numbers(self) -> frozenset[int]:
+        return frozenset(self.among)
+
+    def holding(self, key: str) -> set[int]:
+        """Return the titles that contain a word or a number, by its key."""
+        known = self._holding.get(key)
+        if known is None:
+            known = self._holding[key] = self.names.holders.get(key, set()) & self._numbers
+        return known
 
     @cached_property
     def schemes(self) -> Counter[tuple[int, str] | None]:
         """Return the number of titles per numbering scheme: the position of the first number and its word."""
-        return Counter(title.scheme for title in self.read.values())
+        return Counter(self.names.titles[number].scheme for number in self.among)
 
     def weight(self, atom: Atom) -> float:
         """Return the weight of an atom: its idf among the titles, for a word at most its idf among the chunks."""
         key = atom.term if atom.number is None else atom.number
         known = self._weights.get(key)
         if known is None:
-            among = idf(len(self.read), self.count[_key(atom)])
+            among = idf(len(self.among), len(self.holding(_key(atom))))
             known = min(among, self.idf.get(atom.term, among)) if atom.number is None else among
             self._weights[key] = known
         return known
 
-    def named(self, question: Sequence[Atom], text: str) -> tuple[Collection[str], bool]:
+    def named(self, question: Sequence[Atom], text: str) -> tuple[Sequence[int], bool]:
         """Return the titles that a query names, and True if they are the whole query rather than contained in it.
 
         They are the whole query if they match its atoms or its letters. `question` are the atoms of the query's
         subject, `text` is the query as typed.
         """
+        letters_in = self.names.letters
         question = [*(self._known(each) for each in question)]
-        agreeing, holding = self._agreeing(question)
+        agreeing, containing = self._agreeing(question)
         letters = letters_of(text)
-        same = [name for name in (holding if question else self.read) if letters_of(name) == letters]
+        same = [number for number in (containing if question else self.among) if letters_in(number) == letters]
         found = [*dict.fromkeys((*agreeing, *same))]
         whole = bool(found)
         found = found or [*(self._written(text) or self._standing(question))]
         # Titles of documents take precedence over titles of parts.
-        found = [name for name in found if name in self.wholes] or found
+        found = [number for number in found if number in self.wholes] or found
         for order in (str, _sorted) if len(found) > 1 else ():
-            if same := [name for name in found if order(letters_of(name)) == order(letters)]:
+            if same := [number for number in found if order(letters_in(number)) == order(letters)]:
                 return same, whole
-        return [name for name in found if f" {letters_of(name)} " in f" {letters} "] or found, whole
+        return [number for number in found if f" {letters_in(number)} " in f" {letters} "] or found, whole
 
     def _known(self, atom: Atom) -> Atom:
         """Return the atom, respelt as in some title if no title contains it."""
-        if atom.number is not None or self.count[atom.term]:
+        if atom.number is not None or self.holding(atom.term):
             return atom
-        near = next(filter(self.count.__getitem__, self.spellings.get(atom.term, ())), None)
+        near = next(filter(self.holding, self.spellings.get(atom.term, ())), None)
         if near:
             return replace(atom, term=near)
         return atom
 
-    def _agreeing(self, question: Sequence[Atom]) -> tuple[Sequence[str], Sequence[str]]:
+    def _agreeing(self, question: Sequence[Atom]) -> tuple[Sequence[int], Sequence[int]]:
         """Return the titles that match the query as a name, and those that contain most of its words."""
         labels = {atom.written for atom in question if atom.number is not None}
         known = list[Atom]()
         unknown = 0.0
         for atom in question:
             label = atom.written in labels
-            if atom.number is not None or self.count[atom.term] or (label and self._is_short(atom.written)):
+            if atom.number is not None or self.holding(atom.term) or (label and self._is_short(atom.written)):
                 known.append(atom)
             elif not label:
                 # The word before a number may be called something else here: `section 250.1725`.
                 unknown += self.weight(atom)
         if sum(map(self.weight, known)) < KNOWN / (1 - KNOWN) * unknown:
             return (), ()
-        near = self.read if any(not self.count[atom.term] for atom in known if atom.term) else self._near(known)
-        likenesses = {name: likeness(known, self.read[name], self.weight) for name in near}
-        holding = [name for name, (_, share) in likenesses.items() if share >= AGREEMENT]
-        sizes = [len(self.read[name]) for name, (like, _) in likenesses.items() if like >= AGREEMENT]
+        titles = self.names.titles
+        likenesses = {number: likeness(known, titles[number], self.weight) for number in self._near(known)}
+        containing = [number for number, (_, share) in likenesses.items() if share >= AGREEMENT]
+        sizes = [len(titles[number]) for number, (like, _) in likenesses.items() if like >= AGREEMENT]
         # A title that contains the query and is no longer than a matching one counts as matching.
         longest = max(sizes, default=0)
-        agreeing = [name for name in likenesses if likenesses[name][0] >= AGREEMENT]
-        agreeing += [name for name in holding if name not in agreeing and len(self.read[name]) <= longest]
-        if same := [name for name in holding if likenesses[name][0] >= WHOLE]:
-            return same, holding
+        agreeing = [number for number in likenesses if likenesses[number][0] >= AGREEMENT]
+        agreeing += [number for number in containing if number not in agreeing and len(titles[number]) <= longest]
+        if same := [number for number in containing if likenesses[number][0] >= WHOLE]:
+            return same, containing
         # If many more titles contain the query, it is their subject and not a name.
-        if not sizes or 2 * len(agreeing) < len(holding):
-            return (), holding
+        if not sizes or 2 * len(agreeing) < len(containing):
+            return (), containing
         # Titles with all of the query's words take precedence over those that lack one.
-        return [name for name in agreeing if likenesses[name][1] >= WHOLE] or agreeing, holding
+        return [number for number in agreeing if likenesses[number][1] >= WHOLE] or agreeing, containing
 
-    def _near(self, question: Sequence[Atom]) -> Collection[str]:
-        """Return the titles that share enough words with the query to match it; others need not be compared."""
+    def _near(self, question: Sequence[Atom]) -> Sequence[int]:
+        """Return the titles that share enough with the query to match it, in order; others need not be compared."""
         weights: dict[str, float] = {}
         for atom in question:
             weights[_key(atom)] = weights.get(_key(atom), 0.0) + self.weight(atom)
+        shared: dict[int, float] = {}
+        for key, weight in weights.items():
+            for number in self.holding(key):
+                shared[number] = shared.get(number, 0.0) + weight
         enough = AGREEMENT * sum(weights.values()) - 1e-9
-        query_keys = frozenset(weights)
-        found = []
-        for name, title in self.read.items():
-            # Most titles share no word with the query.
-            if enough > 0 and query_keys.isdisjoint(title.keys):
-                continue
-            if sum([weights[each] for each in title.keys & query_keys]) >= enough:
-                found.append(name)
-        return found
+        found = {number for number, weight in shared.items() if weight >= enough}
+        # The word before a number may be abbreviated: then it weighs what it stands for in the title.
+        if any(not self.holding(atom.term) for atom in question if atom.term):
+            for atom in question:
+                if atom.number is not None and atom.written:
+                    found |= self.holding(_key(atom))
+        return sorted(found, key=self._places.__getitem__)
 
     def _is_short(self, word: str) -> bool:
         """Return True if a title contains a word with the given prefix."""
-        return any(atom.written.startswith(word) for title in self.read.values() for atom in title)
+        titles = self.names.titles
+        return any(atom.written.startswith(word) for number in self.among for atom in titles[number])
 
-    def _written(self, text: str) -> Sequence[str]:
+    def _written(self, text: str) -> Sequence[int]:
         """Return the capitalized titles that occur in a sentence between lower-case words."""
-        found = [name for name in self.read if name in text and name[:1].isupper() and _stands_out(name, text)]
+        texts = self.names.texts
+        found = [number for number in self.among if texts[number] in text]
+        found = [number for number in found if texts[number][:1].isupper() and _stands_out(texts[number], text)]
         # Of `Path` and `Find the Path`, the longer is meant.
-        found = [name for name in found if not any(name != other and name in other for other in found)]
+        shorter = {one for one in found for other in found if one != other and texts[one] in texts[other]}
+        found = [number for number in found if number not in shorter]
         if len(found) <= MOST_STANDING:
             return found
         return ()
 
-    def _standing(self, question: Sequence[Atom]) -> Sequence[str]:
+    def _standing(self, question: Sequence[Atom]) -> Sequence[int]:
         """Return the titles mostly contained in the query in sequence, unless other titles contain that part too."""
         query_keys = {*(_key(each) for each in question)}
         labels = tuple({atom.written for atom in question if atom.number is not None})
-        names: dict[tuple[Atom, ...], list[str]] = {}
-        for name, title in self.read.items():
+        names: dict[tuple[Atom, ...], list[int]] = {}
+        titles = self.names.titles
+        among = self.among
+        if not labels:
+            # A title with a word that is not in the query is not contained in it.
+            sharing = {number for key in query_keys for number in self.holding(key)}
+            among = sorted(sharing, key=self._places.__getitem__)
+        for number in among:
+            title = titles[number]
             if not title:  # of signs alone
                 continue
             # The first atom of a contained title must occur in the query, and all of them in one without numbers.
             if labels:
                 possible = _key(title[0]) in query_keys or title[0].written.startswith(labels)
             else:
-                possible = _key(title[0]) in query_keys and title.keys <= query_keys
+                possible = title.keys <= query_keys
             width = matching_width(title, question) if possible else 0
             if width and (width == len(title) or self.schemes[title.scheme] >= SCHEME):
-                names.setdefault(title[:width], []).append(name)
+                names.setdefault(title[:width], []).append(number)
         # Of `path` and `find the path` the longer is meant; if they occur apart, both are.
         longest = [each for each in names if not any(each != other and _stands_in(each, other) for other in names)]
-        found = [name for each in longest for name in names[each]]
+        found = [number for each in longest for number in names[each]]
         if len(found) > MOST_STANDING:
             return ()
-        return [name for each in longest if self._holding(each) <= len(names[each]) for name in names[each]]
+        return [number for each in longest if self._bearers(each) <= len(names[each]) for number in names[each]]
 
-    def _holding(self, standing: Sequence[Atom]) -> int:
+    def _bearers(self, standing: Sequence[Atom]) -> int:
         """Return the number of titles that contain the given atoms in sequence."""
-        keys = frozenset(_key(each) for each in standing)
-        return sum(_stands_in(standing, title) for title in self.read.values() if keys <= title.keys)
+        holding = set.intersection(*(self.holding(_key(each)) for each in standing))
+        return sum(_stands_in(standing, self.names.titles[number]) for number in holding)
 
 
 def _stands_in(name: Sequence[Atom], text: Sequence[Atom]) -> bool:

@@ -21,8 +21,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import lru_cache, partial
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
 from itertools import chain
 
 import numpy as np
@@ -30,7 +30,7 @@ import numpy as np
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.pipeline import Plan
-from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms, of_word, with_codes_parted
+from rifflux.retrieve.query.naming import Atom, NameIndex, Title, Titles, atoms, of_word, with_codes_parted
 from rifflux.retrieve.steps.beginnings import begun
 from rifflux.retrieve.table import BOOSTED, LEXICAL, LIFT, NAMED, OUTRIGHT, SCORE, Candidates, declare, product
 from rifflux.store import ChunkFacts
@@ -40,6 +40,8 @@ from rifflux.text.properties import key_names
 from rifflux.types import Clause, Ids, Moment, Query, Scores
 
 STAGE = "anchors"
+#: The name of what is derived from a chunk's facts: the terms of its title and headings.
+TERMS = "terms"
 #: The numbers of titles examined for names: those of the best by words, and of the best overall.
 LOOKED_AT = 100
 LOOKED_AT_FIRST = 30
@@ -60,6 +62,9 @@ AMID = 0.9
 ENOUGH = 2 / 3
 #: The suffix of a file name, which users may or may not type.
 _SUFFIX = re.compile(r"(?<=\w)\.[A-Za-z]\w{0,4}(?!\w)")
+#: The number of names from which an index of them begins anew, and the maximum number of such indexes.
+MOST_NAMES = 1 << 14
+MOST_ANALYZERS = 16
 #: The largest boost allowed.
 MOST = 1000.0
 
@@ -136,46 +141,36 @@ class Anchors:
         query = evidence.plan.query
         asked = atoms(with_codes_parted(query), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         wanted = {*chain(*query.clauses, *query.required)}
-        headings: dict[str, Title] = {}
-        titles: dict[str, Title] = {}
-        reads: dict[int, NamesRead] = {}
-        whole: list[int] = []
         stands_for = query.languages.stands_for
-        own = _titles(self.analyzer)
+        own = _names(self.analyzer)
+        reads: dict[int, NamesRead] = {}
         for id, each in names.items():
-            analyzer = self.analyzer
-            if each.language or stands_for:
-                analyzer = analyzer.beside(stands_for, each.language)
-            known: NamesRead | None = each.readings.get(STAGE)
-            if known is None or known.analyzer is not analyzer:
-                read = own if analyzer is self.analyzer else _titles(analyzer)
-                known = NamesRead(analyzer, read(each.title))
-                if each.headings:
-                    known.heading = each.headings[-1]
-                    known.headed = read(known.heading)
-                known.aliases = tuple([(name, read(name)) for name in each.aliases])
-                each.readings[STAGE] = known
-            reads[id] = known
-            if known.headed is not None:
-                headings.setdefault(known.heading, known.headed)
-            titles[each.title] = known.title
-            titles.update(known.aliases)
-            if wanted and (
-                analyzer.is_made_of(each.title, wanted)
-                or (each.aliases and any(analyzer.is_made_of(name, wanted) for name in each.aliases))
-            ):
+            read: NamesRead | None = each.readings.get(STAGE)
+            if read is None or read.index is not own or stands_for:
+                read = self._read(each, stands_for)
+            reads[id] = read
+        whole: list[int] = []
+        for id, known in reads.items():
+            if known.firsts.isdisjoint(wanted):
+                continue
+            each = names[id]
+            if any(known.analyzer.is_made_of(name, wanted) for name in (each.title, *each.aliases)):
                 whole.append(id)
+        index, together = _together(names, reads)
+        headings = dict.fromkeys(known.heading for known in together.values() if known.heading is not None)
+        titles = dict.fromkeys(chain.from_iterable(known.titles for known in together.values()))
         rarity = {clause[0]: value for clause, value in evidence.weights.items() if len(clause) == 1}
-        found, is_question = self._named({**headings, **titles}, rarity, asked, query, titles)
+        found, is_question = self._named(index, {**headings, **titles}, rarity, asked, query, titles)
         named: dict[str, list[int]] = {}
         analyzers: dict[str, Analyzer] = {}
-        for name in found:
-            if name in titles:
-                bearers = [id for id, each in names.items() if name == each.title or name in each.aliases]
-                analyzers[name] = reads[bearers[-1]].analyzer
+        for number in found:
+            name = index.texts[number]
+            if number in titles:
+                bearers = [id for id, known in together.items() if number in known.titles]
+                analyzers[name] = together[bearers[-1]].analyzer
             else:
-                bearers = [id for id, known in reads.items() if known.headed is not None and name == known.heading]
-                analyzers[name] = reads[bearers[0]].analyzer
+                bearers = [id for id, known in together.items() if number == known.heading]
+                analyzers[name] = together[bearers[0]].analyzer
             named[name] = bearers
         if asked and not named and any(each.is_path for each in names.values()):
             named, is_question = self._by_key(names, rarity, query)
@@ -198,6 +193,25 @@ class Anchors:
             strengths[BY_TITLE] = np.maximum.reduce(by_name)
         return {name: values for name, values in strengths.items() if values.any()}
 
+    def _read(self, facts: ChunkFacts, stands_for: Mapping[str, Mapping[str, str]]) -> NamesRead:
+        """Return the names of a chunk as atoms, which are kept with its facts."""
+        analyzer = self.analyzer
+        if facts.language or stands_for:
+            analyzer = analyzer.beside(stands_for, facts.language)
+        index = _names(analyzer)
+        known: NamesRead | None = facts.readings.get(STAGE)
+        if known is None or known.index is not index:
+            titles = (facts.title, *facts.aliases)
+            known = NamesRead(
+                analyzer,
+                index,
+                titles=tuple(index.number(name) for name in titles),
+                heading=index.number(facts.headings[-1]) if facts.headings else None,
+                firsts=frozenset(analyzer.first_term(name) for name in titles),
+            )
+            facts.readings[STAGE] = known
+        return known
+
     def _by_key(
         self, names: Mapping[int, ChunkFacts], rarity: Mapping[str, float], query: Query
     ) -> tuple[dict[str, list[int]], bool]:
@@ -208,50 +222,53 @@ class Anchors:
         asked = atoms(_SUFFIX.sub("", query.semantic_text), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         words = tuple(atom.written for atom in asked if atom.written)
         called = {id: key_names(each.key) for id, each in names.items() if each.is_path}
-        analyzer = self.analyzer.beside(query.languages.stands_for, "")
+        index = _names(self.analyzer.beside(query.languages.stands_for, ""))
         for part in (slice(1), slice(-1, None)):
-            keys = defaultdict[str, list[int]](list)
-            read: dict[str, Title] = {}
+            bearers = defaultdict[str, list[int]](list)
             for id, every in called.items():
                 for name in every[part]:
-                    # It must contain a word of the query: a number alone, such as a year, does not name a file.
-                    if name not in read:
-                        read[name] = _titles(analyzer)(name)
-                    if any(atom.written and atom.written.startswith(words) for atom in read[name]):
-                        keys[name].append(id)
+                    bearers[name].append(id)
+            keys: dict[int, list[int]] = {}
+            for name, ids in bearers.items():
+                # It must contain a word of the query: a number alone, such as a year, does not name a file.
+                number = index.number(name)
+                if any(atom.written and atom.written.startswith(words) for atom in index.titles[number]):
+                    keys[number] = ids
             if not keys:
                 continue
-            named, is_question = self._named({name: read[name] for name in keys}, rarity, asked, query)
+            named, is_question = self._named(index, keys, rarity, asked, query)
             if named:
-                return {name: keys[name] for name in named}, is_question
+                return {index.texts[number]: keys[number] for number in named}, is_question
         return {}, False
 
     def _named(
         self,
-        names: Mapping[str, Title],
+        index: NameIndex,
+        numbers: Collection[int],
         rarity: Mapping[str, float],
         atoms: Sequence[Atom],
         query: Query,
-        wholes: Collection[str] = (),
-    ) -> tuple[Collection[str], bool]:
+        wholes: Collection[int] = (),
+    ) -> tuple[Sequence[int], bool]:
         """Return the names contained in the query, and True if they are the whole query.
 
-        `wholes` are the names of documents rather than of their parts.
+        `numbers` are those of names in the index, `wholes` those of documents rather than of their parts.
         """
-        read = {name: title for name, title in names.items() if title or not atoms}
         near = defaultdict[str, list[str]](list)
         for variant, beside in zip(query.variants, query.beside, strict=False):
             if len(variant) == len(beside) == 1:
                 near[beside[0]] += variant
-        return Titles(read, rarity, wholes, near).named(atoms, query.phrasing.body or query.text)
+        among = [number for number in numbers if index.titles[number] or not atoms]
+        return Titles(index, among, rarity, wholes, near).named(atoms, query.phrasing.body or query.text)
 
     def _by_anchor(self, evidence: Bearing) -> dict[str, Scores]:
         """Return the strengths for candidates that contain an anchor, by reason."""
         query = evidence.plan.query
         words = [{*terms} for _, terms in query.tokens if terms]
         strengths = {}
-        for anchor in query.anchors:
-            holders = evidence.plan.evidence.holding(anchor, evidence.ids)
+        every = evidence.plan.evidence.holders(query.anchors, evidence.ids)
+        for anchor, holding in zip(query.anchors, every, strict=True):
+            holders = evidence.ids[holding]
             facts = evidence.plan.evidence.facts(holders)
             name = " ".join(anchor)
             # A leading space separates the anchors `rank` and `score` from the columns of these names.
@@ -271,8 +288,11 @@ class Anchors:
         """Yield the ids of chunks with the anchor in their title or headings."""
         for id, each in facts.items():
             analyzer = self.analyzer.beside(query.languages.stands_for, each.language)
-            terms = [*analyzer.terms(each.title), "", *analyzer.terms(" ".join(each.headings))]
-            if _contains(terms, anchor):
+            known: TermsRead | None = each.readings.get(TERMS)
+            if known is None or known.analyzer is not analyzer:
+                terms = (*analyzer.terms(each.title), "", *analyzer.terms(" ".join(each.headings)))
+                known = each.readings[TERMS] = TermsRead(analyzer, terms)
+            if _contains(known.terms, anchor):
                 yield id
 
 
@@ -339,14 +359,21 @@ class Bearing:
     ids: Ids
     weights: Mapping[Clause, float]
 
+    @cached_property
+    def _coverage(self) -> Scores:
+        """Return the share of the query's terms that each candidate contains."""
+        return self.plan.evidence.coverage(self.ids)
+
     def strength(self, terms: Collection[str], holders: Ids | Sequence[int], sureness: float = 1.0) -> Scores:
         """Return the strength, for the candidates in `holders`, of evidence that explains the given terms."""
+        if not len(holders):
+            return np.zeros(len(self.ids))
         holding = np.isin(self.ids, holders)
         if not holding.any():
             return np.zeros(len(holding))
-        rivals = partial(self.plan.evidence.coverage, self.ids[~holding])
         if any(self.weights.values()):
-            explained = explained_share(self.plan.query.tokens, self.weights, terms, rivals)
+            tokens = self.plan.query.tokens
+            explained = explained_share(tokens, self.weights, terms, lambda: self._coverage[~holding])
         else:
             explained = 1.0  # nothing but beginnings of words was asked: there is nothing else to explain
         return strength(explained, np.where(holding, sureness, 0.0))
@@ -361,26 +388,76 @@ def is_of_another_time(times: Sequence[Moment], names: ChunkFacts) -> bool:
     return bool(dates) and not any(moment.covers(since, until) for moment in times for since, until in dates)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class NamesRead:
-    """The names of a chunk as atoms, by an analyzer: its title, its last heading if it has one, and its aliases."""
+    """The names of a chunk by their numbers in an index: its title and aliases, and its last heading if it has one.
+
+    `firsts` are the first terms of its title and aliases, by the analyzer.
+    """
 
     analyzer: Analyzer
-    title: Title
-    heading: str = ""
-    headed: Title | None = None
-    aliases: tuple[tuple[str, Title], ...] = ()
+    index: NameIndex
+    titles: tuple[int, ...]
+    heading: int | None
+    firsts: frozenset[str]
 
 
-@lru_cache(maxsize=16)
-def _titles(analyzer: Analyzer) -> Callable[[str], Title]:
-    """Return what reads titles as atoms and remembers them; the candidates of questions are often the same."""
-    words = Memo(partial(of_word, analyzer.of_word))
-    return lru_cache(maxsize=8192)(lambda title: Title(atoms(title, words.__getitem__)))
+@dataclass(frozen=True, slots=True)
+class TermsRead:
+    """The terms of a chunk's title and of its headings by an analyzer, with an empty one between them."""
+
+    analyzer: Analyzer
+    terms: tuple[str, ...]
+
+
+#: The index of the names that questions met, by analyzer: the candidates of questions are often the same.
+_known_names: dict[Analyzer, NameIndex] = {}
+
+
+def _names(analyzer: Analyzer) -> NameIndex:
+    """Return the index of names as atoms by an analyzer; a new one if it has too many."""
+    known = _known_names.get(analyzer)
+    if known is None or len(known) >= MOST_NAMES:
+        if len(_known_names) >= MOST_ANALYZERS:
+            _known_names.clear()
+        words = Memo(partial(of_word, analyzer.of_word))
+        known = _known_names[analyzer] = NameIndex(partial(atoms, of_piece=words.__getitem__))
+    return known
+
+
+def _together(
+    names: Mapping[int, ChunkFacts], reads: Mapping[int, NamesRead]
+) -> tuple[NameIndex, Mapping[int, NamesRead]]:
+    """Return one index for the names of all candidates, which several analyzers may have read."""
+    found = {id(known.index): known.index for known in reads.values()}
+    if len(found) == 1:
+        return next(iter(found.values())), reads
+    titles: dict[str, Title] = {}
+    for place, each in names.items():
+        if (heading := reads[place].heading) is not None:
+            titles.setdefault(each.headings[-1], reads[place].index.titles[heading])
+    for place, each in names.items():
+        for name, number in zip((each.title, *each.aliases), reads[place].titles, strict=True):
+            titles[name] = reads[place].index.titles[number]
+    index = NameIndex(lambda _: ())
+    for name, title in titles.items():
+        index.add(name, title)
+    joined = {
+        place: replace(
+            reads[place],
+            index=index,
+            titles=tuple(index.number(name) for name in (each.title, *each.aliases)),
+            heading=index.number(each.headings[-1]) if each.headings else None,
+        )
+        for place, each in names.items()
+    }
+    return index, joined
 
 
 def _contains(terms: Sequence[str], clause: Clause) -> bool:
     """Return True if the clause's terms are adjacent in `terms`."""
+    if clause[0] not in terms:
+        return False
     width = len(clause)
     return clause in [tuple(terms[start : start + width]) for start in range(len(terms) - width + 1)]
 
