@@ -200,15 +200,18 @@ class Title(tuple[Atom, ...]):
 class NameIndex:
     """Names as atoms, numbered as they are met, with the names that contain each word and number.
 
-    `read` returns the atoms of a name. Safe to share between threads.
+    `read` returns the atoms of a name, and `begin` its first term. Safe to share between threads.
     """
 
-    def __init__(self, read: Callable[[str], Sequence[Atom]]) -> None:
+    def __init__(self, read: Callable[[str], Sequence[Atom]], begin: Callable[[str], str] = str) -> None:
         self._read = read
+        self._begin = begin
         self.texts: list[str] = []
         self.titles: list[Title] = []
         #: The numbers of the names that contain a word or number, by its key.
         self.holders: dict[str, set[int]] = {}
+        #: The numbers of the names that begin with a term.
+        self.begun: dict[str, set[int]] = {}
         self._numbers: dict[str, int] = {}
         self._letters: dict[int, str] = {}
         self._lock = threading.Lock()
@@ -234,6 +237,7 @@ class NameIndex:
             self.titles.append(title)
             for key in title.keys:
                 self.holders.setdefault(key, set()).add(number)
+            self.begun.setdefault(self._begin(name), set()).add(number)
             self._numbers[name] = number
             return number
 

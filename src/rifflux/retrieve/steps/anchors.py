@@ -143,20 +143,16 @@ class Anchors:
         wanted = {*chain(*query.clauses, *query.required)}
         stands_for = query.languages.stands_for
         own = _names(self.analyzer)
+        is_mixed = False
         reads: dict[int, NamesRead] = {}
         for id, each in names.items():
             read: NamesRead | None = each.readings.get(STAGE)
             if read is None or read.index is not own or stands_for:
-                read = self._read(each, stands_for)
+                read = self._read(each, stands_for, own)
+                is_mixed = is_mixed or read.index is not own
             reads[id] = read
-        whole: list[int] = []
-        for id, known in reads.items():
-            if known.firsts.isdisjoint(wanted):
-                continue
-            each = names[id]
-            if any(known.analyzer.is_made_of(name, wanted) for name in (each.title, *each.aliases)):
-                whole.append(id)
-        index, together = _together(names, reads)
+        whole = _made_of(wanted, reads)
+        index, together = _together(names, reads) if is_mixed else (own, reads)
         headings = dict.fromkeys(known.heading for known in together.values() if known.heading is not None)
         titles = dict.fromkeys(chain.from_iterable(known.titles for known in together.values()))
         rarity = {clause[0]: value for clause, value in evidence.weights.items() if len(clause) == 1}
@@ -193,23 +189,20 @@ class Anchors:
             strengths[BY_TITLE] = np.maximum.reduce(by_name)
         return {name: values for name, values in strengths.items() if values.any()}
 
-    def _read(self, facts: ChunkFacts, stands_for: Mapping[str, Mapping[str, str]]) -> NamesRead:
-        """Return the names of a chunk as atoms, which are kept with its facts."""
+    def _read(self, facts: ChunkFacts, stands_for: Mapping[str, Mapping[str, str]], own: NameIndex) -> NamesRead:
+        """Return the names of a chunk as atoms, which are kept with its facts; `own` are those in the own language."""
         analyzer = self.analyzer
+        index = own
         if facts.language or stands_for:
             analyzer = analyzer.beside(stands_for, facts.language)
-        index = _names(analyzer)
+            index = _names(analyzer)
         known: NamesRead | None = facts.readings.get(STAGE)
         if known is None or known.index is not index:
-            titles = (facts.title, *facts.aliases)
-            known = NamesRead(
-                analyzer,
-                index,
-                titles=tuple(index.number(name) for name in titles),
-                heading=index.number(facts.headings[-1]) if facts.headings else None,
-                firsts=frozenset(analyzer.first_term(name) for name in titles),
-            )
-            facts.readings[STAGE] = known
+            titles = [index.number(facts.title)]
+            if facts.aliases:
+                titles += map(index.number, facts.aliases)
+            heading = index.number(facts.headings[-1]) if facts.headings else None
+            known = facts.readings[STAGE] = NamesRead(analyzer, index, tuple(titles), heading)
         return known
 
     def _by_key(
@@ -390,16 +383,12 @@ def is_of_another_time(times: Sequence[Moment], names: ChunkFacts) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NamesRead:
-    """The names of a chunk by their numbers in an index: its title and aliases, and its last heading if it has one.
-
-    `firsts` are the first terms of its title and aliases, by the analyzer.
-    """
+    """The names of a chunk by their numbers in an index: its title and aliases, and its last heading if it has one."""
 
     analyzer: Analyzer
     index: NameIndex
     titles: tuple[int, ...]
     heading: int | None
-    firsts: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,17 +410,30 @@ def _names(analyzer: Analyzer) -> NameIndex:
         if len(_known_names) >= MOST_ANALYZERS:
             _known_names.clear()
         words = Memo(partial(of_word, analyzer.of_word))
-        known = _known_names[analyzer] = NameIndex(partial(atoms, of_piece=words.__getitem__))
+        known = _known_names[analyzer] = NameIndex(partial(atoms, of_piece=words.__getitem__), analyzer.first_term)
     return known
+
+
+def _made_of(wanted: Collection[str], reads: Mapping[int, NamesRead]) -> list[int]:
+    """Return the chunks with a title or alias of exactly the given terms."""
+    found: list[int] = []
+    analyzers = {known.index: known.analyzer for known in reads.values()}
+    for index, analyzer in analyzers.items():
+        begun: set[int] = set()
+        for term in wanted:
+            begun |= index.begun.get(term, set())
+        bearing = {id: known.titles for id, known in reads.items() if known.index is index}
+        begun.intersection_update(chain.from_iterable(bearing.values()))
+        names = {number for number in begun if analyzer.is_made_of(index.texts[number], wanted)}
+        if names:
+            found += [id for id, titles in bearing.items() if not names.isdisjoint(titles)]
+    return found
 
 
 def _together(
     names: Mapping[int, ChunkFacts], reads: Mapping[int, NamesRead]
 ) -> tuple[NameIndex, Mapping[int, NamesRead]]:
     """Return one index for the names of all candidates, which several analyzers may have read."""
-    found = {id(known.index): known.index for known in reads.values()}
-    if len(found) == 1:
-        return next(iter(found.values())), reads
     titles: dict[str, Title] = {}
     for place, each in names.items():
         if (heading := reads[place].heading) is not None:

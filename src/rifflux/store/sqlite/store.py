@@ -13,13 +13,13 @@ from time import perf_counter
 import numpy as np
 
 from rifflux.errors import Cure, OutOfScope
-from rifflux.store.catalog import Catalog, ChunkFacts
+from rifflux.store.catalog import Catalog
 from rifflux.store.local import LocalFiles
 from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse, Totals
 from rifflux.store.records import Record, Records
 from rifflux.store.sqlite.catalog import sql
-from rifflux.store.sqlite.catalog.catalog import SqliteCatalog, misread
+from rifflux.store.sqlite.catalog.catalog import CachedFacts, SqliteCatalog, misread
 from rifflux.store.sqlite.connection.connect import MEMORY, SCHEMA_VERSION
 from rifflux.store.sqlite.connection.derived import DerivedFile
 from rifflux.store.sqlite.connection.engine import Engine, GenerationCache
@@ -39,8 +39,8 @@ from rifflux.types import Ids, Notice, Progress, Ranking, Vectors
 MOST_VECTORS = 256 << 20
 #: The maximum number of owners whose sample of vectors is cached.
 MOST_SAMPLES = 64
-#: The maximum number of views whose chunks' facts are cached.
-MOST_FACTS_VIEWS = 16
+#: The maximum number of chunks whose facts are cached, of all views.
+MOST_CACHED_FACTS = 1 << 15
 #: The maximum number of cached term lists, by owner and first letter, while the tables answer.
 MOST_LETTERS = 64
 #: Seconds between checks for changes by other processes.
@@ -84,7 +84,7 @@ class Database:
     terms: GenerationCache[Mapping[str, int]] = field(default_factory=lambda: GenerationCache(MOST_LETTERS))
     matrices: GenerationCache[Matrix] = field(default_factory=lambda: GenerationCache(MOST_VECTORS))
     allowed: GenerationCache[Ids] = field(default_factory=lambda: GenerationCache(MOST_ALLOWED))
-    facts: GenerationCache[dict[int, ChunkFacts]] = field(default_factory=lambda: GenerationCache(MOST_FACTS_VIEWS))
+    facts: GenerationCache[CachedFacts] = field(default_factory=lambda: GenerationCache(MOST_CACHED_FACTS))
     samples: GenerationCache[tuple[Ids, Vectors]] = field(default_factory=lambda: GenerationCache(MOST_SAMPLES))
 
     @classmethod

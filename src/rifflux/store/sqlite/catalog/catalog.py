@@ -63,8 +63,8 @@ MISREAD = (TypeError, ValueError, AttributeError)
 _NO_TEXT = "a column that holds text does not"
 #: The number of documents that are read whole at a time.
 STORED_AT_ONCE = 64
-#: The maximum number of chunks of a view whose facts are cached.
-MOST_FACTS = 1 << 12
+#: The maximum number of chunks of a view whose facts are cached. Beyond it, a quarter of them is dropped.
+MOST_FACTS = 1 << 14
 #: The number of documents that are listed by one statement.
 PAGE = 1000
 #: A number after those of all owners.
@@ -73,6 +73,15 @@ LAST_OWNER = 1 << 62
 _POSITION = ("after_namespace", "after_key", "after_owner", "after_time", "after_id")
 
 Value = TypeVar("Value")
+
+
+class CachedFacts(dict[int, ChunkFacts]):
+    """The facts of a view's chunks, which count by their number in a cache."""
+
+    @property
+    def nbytes(self) -> int:
+        """Return how much they count."""
+        return len(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +94,7 @@ class SqliteCatalog(Catalog):
     """
 
     view: OwnerView
-    known: GenerationCache[dict[int, ChunkFacts]] = field(default_factory=GenerationCache)
+    known: GenerationCache[CachedFacts] = field(default_factory=GenerationCache)
 
     def write(self, *changes: Write) -> int:
         removed = 0
@@ -325,12 +334,14 @@ class SqliteCatalog(Catalog):
         with self.view.reading() as (connection, owners):
             generation = self.view.generation(connection)
         found = self.known.get(owners, generation)
-        if found is None or len(found) > MOST_FACTS:
-            found = self.known.put(owners, generation, {})
-        missing = [id for id in wanted if id not in found]
-        rows: list[Any] = []
-        if missing:
-            rows = self.view.rows(sql.FACTS, {"ids": json.dumps(missing)})
+        if found is None:
+            found = self.known.put(owners, generation, CachedFacts())
+        # Another thread may drop some of them meanwhile.
+        facts = {id: each for id in wanted if (each := found.get(id))}
+        missing = [id for id in wanted if id not in facts]
+        if not missing:
+            return facts
+        rows = self.view.rows(sql.FACTS, {"ids": json.dumps(missing)})
         for id, title, headings, key, is_path, namespace, kind, language, metadata, names in rows:
             aliases: tuple[str, ...] = ()
             try:
@@ -342,8 +353,13 @@ class SqliteCatalog(Catalog):
                 identifiers = () if names == "[]" else _each(Identifier, names)
             except MISREAD as error:
                 raise misread(self.view, error) from error
-            found[id] = ChunkFacts(title, path, aliases, key, bool(is_path), namespace, language, kind, identifiers)
-        return {id: found[id] for id in wanted if id in found}
+            facts[id] = ChunkFacts(title, path, aliases, key, bool(is_path), namespace, language, kind, identifiers)
+            found[id] = facts[id]
+        if len(found) > MOST_FACTS:
+            for id in [*found][: MOST_FACTS // 4]:
+                found.pop(id, None)
+        self.known.put(owners, generation, found)
+        return {id: facts[id] for id in wanted if id in facts}
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
         rows = self._of_chunks(sql.CODE_OF, ids)
