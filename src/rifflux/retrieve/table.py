@@ -94,6 +94,11 @@ def product(factors: Iterable[Scores], rows: int) -> Scores:
     return whole
 
 
+def filled(values: Scores, other: float = 0.0) -> Scores:
+    """Return values with another one in place of NaN."""
+    return np.where(np.isnan(values), other, values)
+
+
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """An ordered table of candidates by chunk id, with columns by name; absent values are NaN.

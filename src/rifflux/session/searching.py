@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -119,7 +120,10 @@ class Searcher:
     def __init__(self, view: IndexView, others: Sequence[Store] = ()) -> None:
         self._whole = view
         self.others = others
-        self.view = view = view.reading()
+        store = view.session.store
+        # What the caller may read is looked up only once something has changed.
+        with store.memoized() if store.local else nullcontext():
+            self.view = view = view.reading()
         self.store = view.store
         self.profile = view.profile
         self.analyzer = view.profile.analyzer

@@ -215,7 +215,9 @@ class IndexFacts:
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
         """Return the source code details of those chunks that are code."""
-        return self.reader.catalog.code_of(ids) if self.reader else {}
+        # The texts of all others would be read for nothing.
+        code = [id for id, each in self.facts(ids).items() if each.kind == "code"]
+        return self.reader.catalog.code_of(np.array(code, np.int64)) if self.reader and code else {}
 
     def coverage(self, ids: Ids) -> Scores:
         """Return the idf-weighted share of the query's terms that each chunk contains, in [0, 1]."""

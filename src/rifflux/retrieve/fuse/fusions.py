@@ -16,7 +16,7 @@ import numpy as np
 
 from rifflux.errors import Cure, InvalidArgument
 from rifflux.retrieve.fuse.base import NO_FACTS, CandidateFacts, Fuse, fused
-from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, declare, pool_of
+from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, declare, filled, pool_of
 from rifflux.types import Ranking, Scores
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class _Weighted:
         ranking = table.rankings.get(LEXICAL)
         best = float(ranking.scores[0]) if ranking else 0.0
         if best > 0:
-            return np.nan_to_num(table[BM25]) / best
+            return filled(table[BM25]) / best
         return np.zeros(len(table))
 
     def semantic(self, table: Candidates, evidence: CandidateFacts) -> Scores:

@@ -38,7 +38,7 @@ from rifflux import kernels
 from rifflux.models.folder import model_error
 from rifflux.retrieve.fuse.base import weighed, weights_of
 from rifflux.retrieve.pipeline import Plan
-from rifflux.retrieve.table import HIGH, MEDIUM, MOMENT, NAMED, RELEVANCE, SEMANTIC, Candidates
+from rifflux.retrieve.table import HIGH, MEDIUM, MOMENT, NAMED, RELEVANCE, SEMANTIC, Candidates, filled
 from rifflux.store import VARIANT, TermSequences
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.properties import beside, searchable_properties
@@ -338,7 +338,7 @@ class Relevance:
         judged = table[RELEVANCE]
         relevance = np.where(np.isnan(judged), relevance, judged)
         # Of two versions or paragraphs, the wrong one shares everything with the query except the number.
-        named = np.nan_to_num(table[NAMED]) > 0
+        named = filled(table[NAMED]) > 0
         relevance = np.where((features["lacking"] > 0) & ~named, np.minimum(relevance, BELOW_HIGH), relevance)
         # A candidate asked for by name is meant, whatever else the query contains.
         relevance = np.where(named, np.maximum(relevance, MEDIUM), relevance)

@@ -16,7 +16,7 @@ import numpy as np
 from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.steps.anchors import AMID, Bearing
-from rifflux.retrieve.table import NAMED, OUTRIGHT, SCORE, Candidates, declare, product
+from rifflux.retrieve.table import NAMED, OUTRIGHT, SCORE, Candidates, declare, filled, product
 from rifflux.store import CodePiece
 from rifflux.types import Hit, Query, Scores
 
@@ -119,8 +119,8 @@ class Definitions:
         factors["signature"] = np.where(changed == 1, np.nan, changed)
         if np.array_equal(scores, table[SCORE]):
             return table
-        named = np.nan_to_num(table[NAMED])
-        outright = np.nan_to_num(table[OUTRIGHT])
+        named = filled(table[NAMED])
+        outright = filled(table[OUTRIGHT])
         named[: len(pieces)] = np.maximum(named[: len(pieces)], defining)
         outright[: len(pieces)][defining > 0] = 1.0
         table = table.with_column(NAMED, named).with_column(OUTRIGHT, outright)

@@ -19,7 +19,7 @@ from rifflux.retrieve.fuse.base import Weights, weighed
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.steps.calibrate import Array, PassageTerms, summed, terms_of
 from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
-from rifflux.retrieve.table import BOOSTED, LEXICAL, MOMENT, NAMED, SCORE, SEMANTIC, Candidates
+from rifflux.retrieve.table import BOOSTED, LEXICAL, MOMENT, NAMED, SCORE, SEMANTIC, Candidates, filled
 from rifflux.text.analyzer import fold, tokens
 from rifflux.text.dates import timestamp
 from rifflux.types import Ids, Scores
@@ -165,14 +165,14 @@ def fused(inputs: FeatureInput) -> Scores:
         usual = max(1.0, min(STUB, median(lengths)))
     else:
         usual = STUB
-    short = np.maximum(0.0, 1 - np.array(lengths, np.float64) / usual) * (np.nan_to_num(inputs.table[NAMED]) == 0)
-    own = inputs.table[SCORE] / np.nan_to_num(inputs.table[BOOSTED], nan=1.0)
+    short = np.maximum(0.0, 1 - np.array(lengths, np.float64) / usual) * (filled(inputs.table[NAMED]) == 0)
+    own = inputs.table[SCORE] / filled(inputs.table[BOOSTED], 1.0)
     return spread(own * (1 - LOWERED * short))
 
 
 def lexical(inputs: FeatureInput) -> Scores:
     """Return BM25 as a share of the greatest score; zero for a hit found by meaning alone."""
-    scores = np.nan_to_num(inputs.table[f"{LEXICAL}/score"])
+    scores = filled(inputs.table[f"{LEXICAL}/score"])
     return scores / (scores.max(initial=0.0) or 1.0)
 
 
@@ -225,12 +225,12 @@ def identifier(inputs: FeatureInput) -> Scores:
 
 def named(inputs: FeatureInput) -> Scores:
     """Return how far the query is a name of each hit: a query that is a name means nothing else."""
-    return np.nan_to_num(inputs.table[NAMED])
+    return filled(inputs.table[NAMED])
 
 
 def moment(inputs: FeatureInput) -> Scores:
     """Return how far the query asks for the time of each hit."""
-    return np.nan_to_num(inputs.table[MOMENT])
+    return filled(inputs.table[MOMENT])
 
 
 def centroid(inputs: FeatureInput) -> Scores:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, StateStamp, Unfit, private
 from rifflux.store.sqlite.connection.engine import Current
-from rifflux.store.sqlite.query import WORDS, places_of
+from rifflux.store.sqlite.query import WORDS, Ascending, places_of
 from rifflux.text.analyzer import NearSpelling
 from rifflux.types import Ids
 
@@ -68,6 +68,8 @@ class WordsFile:
     places: Array
     sequence_starts: Array
     sequences: Array
+    #: The public ids in order, once some of them were looked up.
+    _by_id: list[Ascending] = field(default_factory=list, init=False)
     #: The numbers of terms that were looked up.
     _numbers: dict[str, int | None] = field(default_factory=dict, init=False)
     #: The terms with a given prefix, by length.
@@ -194,7 +196,9 @@ class WordsFile:
 
     def rows_of_ids(self, ids: Ids) -> Ids:
         """Return the row of each public id, or -1."""
-        return places_of(ids, self.ids, self.by_id)
+        if not self._by_id:
+            self._by_id.append(Ascending(self.ids, self.by_id))
+        return self._by_id[0].places_of(ids)
 
     def rows_of_chunks(self, chunks: Ids) -> Ids:
         """Return the row of each chunk, or -1."""

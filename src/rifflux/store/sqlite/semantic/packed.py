@@ -15,7 +15,7 @@ import json
 import mmap
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 from zlib import crc32
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, StateStamp, Unfit, private
 from rifflux.store.sqlite.connection.engine import Current
+from rifflux.store.sqlite.query import Ascending
 from rifflux.store.sqlite.semantic.matrix import cosines_of, rounded
 from rifflux.types import Ids, Scores, Vectors
 
@@ -99,6 +100,8 @@ class PackedVectors:
     scales: NDArray[np.float32]
     signs: NDArray[np.uint64]
     values: NDArray[np.int16]
+    #: The public ids in order, once some of them were looked up.
+    _by_id: list[Ascending] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def open(cls, path: Path, expected: Current, model: int) -> PackedVectors:
@@ -143,7 +146,10 @@ class PackedVectors:
 
     def rows_of_ids(self, ids: Ids) -> Ids:
         """Return the rows of public ids, without those that have none."""
-        return _found(self.ids, self.by_id, ids)
+        if not self._by_id:
+            self._by_id.append(Ascending(self.ids, self.by_id))
+        rows = self._by_id[0].places_of(ids).astype(np.int64)
+        return rows[rows >= 0]
 
     def cosines(self, rows: Ids, vector: Vectors) -> Scores:
         """Return the cosine of each row with a vector of unit length."""

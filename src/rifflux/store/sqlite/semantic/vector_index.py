@@ -124,11 +124,11 @@ class VectorSnapshot:
         An owner alone would not have fewer than `LEAST` vectors packed: so few are all examined, whatever else is
         packed.
         """
-        fresh = self.fresh.matrix.where(self.fresh.owners == owner)
-        ranking = fresh.nearest(vector, limit, allowed)
+        mine = self.fresh.owners == owner
+        changes = int(np.count_nonzero(mine))
         among = self.packed.of(owner)
         mask = self._mask(among, allowed)
-        if among.stop - among.start - len(self._hidden(among)) + len(fresh.ids) < LEAST:
+        if among.stop - among.start - len(self._hidden(among)) + changes < LEAST:
             if mask is None:
                 rows = np.arange(among.start, among.stop)
             else:
@@ -140,8 +140,11 @@ class VectorSnapshot:
             else:
                 search = nearest_rows
             rows, cosines = search(self.packed, among, mask, vector, limit)
-        ids = np.concatenate([self.packed.ids[rows], ranking.ids])
-        return best(ids, np.concatenate([cosines, ranking.scores]), limit)
+        if not changes:
+            return best(self.packed.ids[rows], cosines, limit)
+        changed = self.fresh.matrix.where(mine).nearest(vector, limit, allowed)
+        ids = np.concatenate([self.packed.ids[rows], changed.ids])
+        return best(ids, np.concatenate([cosines, changed.scores]), limit)
 
     def nearest_of_several(
         self, owners: Sequence[int], vector: Vectors, limit: int, allowed: Allowed | None
