@@ -28,7 +28,7 @@ def of(text: str) -> list[Atom]:
 def meant(
     question: str, titles: Sequence[str], text: str = "", spellings: Mapping[str, Sequence[str]] | None = None
 ) -> list[str]:
-    names = NameIndex(of)
+    names = NameIndex(partial(of_word, analyzer().of_word))
     known = Titles(names, [*map(names.number, titles)], {}, spellings=spellings or {})
     return [names.texts[number] for number in known.named(of(question), text or question)[0]]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
@@ -198,48 +198,82 @@ class Title(tuple[Atom, ...]):
 
 
 class NameIndex:
-    """Names as atoms, numbered as they are met, with the names that contain each word and number.
+    """Names of documents, numbered as they are met, with the names that contain each word and number.
 
-    `read` returns the atoms of a name, and `begin` its first term. Safe to share between threads.
+    `of_piece` analyzes a word, and `begin` returns the first term of a name. A name is read as atoms only when a
+    question shares much with it. Safe to share between threads.
     """
 
-    def __init__(self, read: Callable[[str], Sequence[Atom]], begin: Callable[[str], str] = str) -> None:
-        self._read = read
+    def __init__(self, of_piece: Callable[[str], Sequence[Atom]], begin: Callable[[str], str] = str) -> None:
+        self._of_piece = of_piece
         self._begin = begin
         self.texts: list[str] = []
-        self.titles: list[Title] = []
         #: The numbers of the names that contain a word or number, by its key.
         self.holders: dict[str, set[int]] = {}
         #: The numbers of the names that begin with a term.
         self.begun: dict[str, set[int]] = {}
+        #: The numbers of the names that have no atom.
+        self.empty: set[int] = set()
         self._numbers: dict[str, int] = {}
+        self._titles: dict[int, Title] = {}
         self._letters: dict[int, str] = {}
+        self._keys: dict[str, tuple[str, ...]] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self.titles)
+        return len(self.texts)
 
     def number(self, name: str) -> int:
-        """Return the number of a name, which is read when it is first met."""
+        """Return the number of a name, which is added when it is first met."""
         number = self._numbers.get(name)
         if number is None:
-            number = self.add(name, Title(self._read(name)))
+            begun = self._begin(name)
+            keys: list[str] = []
+            for piece in _PIECE.findall(name):
+                known = self._keys.get(piece)
+                if known is None:
+                    if piece.isdecimal():
+                        known = (str(int(piece[:MOST_DIGITS])),)
+                    else:
+                        known = tuple(map(_key, self._of_piece(piece)))
+                    self._keys[piece] = known
+                keys += known
+            number = self._add(name, keys, begun)
         return number
 
     def add(self, name: str, title: Title) -> int:
         """Return the number of a name with the given atoms."""
+        number = self._add(name, title.keys, "")
+        self._titles[number] = title
+        return number
+
+    def _add(self, name: str, keys: Iterable[str], begun: str) -> int:
         with self._lock:
-            known = self._numbers.get(name)
-            if known is not None:
-                return known
-            number = len(self.titles)
+            number = self._numbers.get(name)
+            if number is not None:
+                return number
+            number = len(self.texts)
             self.texts.append(name)
-            self.titles.append(title)
-            for key in title.keys:
-                self.holders.setdefault(key, set()).add(number)
-            self.begun.setdefault(self._begin(name), set()).add(number)
+            is_empty = True
+            for key in keys:
+                is_empty = False
+                holders = self.holders.get(key)
+                if holders is None:
+                    self.holders[key] = {number}
+                else:
+                    holders.add(number)
+            if is_empty:
+                self.empty.add(number)
+            self.begun.setdefault(begun, set()).add(number)
             self._numbers[name] = number
             return number
+
+    def title(self, number: int) -> Title:
+        """Return a name as atoms."""
+        title = self._titles.get(number)
+        if title is None:
+            title = self._titles[number] = Title(atoms(self.texts[number], self._of_piece))
+        return title
 
     def letters(self, number: int) -> str:
         """Return the words and numbers of a name (see `letters_of`)."""
@@ -284,7 +318,7 @@ class Titles:
     @cached_property
     def schemes(self) -> Counter[tuple[int, str] | None]:
         """Return the number of titles per numbering scheme: the position of the first number and its word."""
-        return Counter(self.names.titles[number].scheme for number in self.among)
+        return Counter(self.names.title(number).scheme for number in self.among)
 
     def weight(self, atom: Atom) -> float:
         """Return the weight of an atom: its idf among the titles, for a word at most its idf among the chunks."""
@@ -340,14 +374,14 @@ class Titles:
                 unknown += self.weight(atom)
         if sum(map(self.weight, known)) < KNOWN / (1 - KNOWN) * unknown:
             return (), ()
-        titles = self.names.titles
-        likenesses = {number: likeness(known, titles[number], self.weight) for number in self._near(known)}
+        title_of = self.names.title
+        likenesses = {number: likeness(known, title_of(number), self.weight) for number in self._near(known)}
         containing = [number for number, (_, share) in likenesses.items() if share >= AGREEMENT]
-        sizes = [len(titles[number]) for number, (like, _) in likenesses.items() if like >= AGREEMENT]
+        sizes = [len(title_of(number)) for number, (like, _) in likenesses.items() if like >= AGREEMENT]
         # A title that contains the query and is no longer than a matching one counts as matching.
         longest = max(sizes, default=0)
         agreeing = [number for number in likenesses if likenesses[number][0] >= AGREEMENT]
-        agreeing += [number for number in containing if number not in agreeing and len(titles[number]) <= longest]
+        agreeing += [number for number in containing if number not in agreeing and len(title_of(number)) <= longest]
         if same := [number for number in containing if likenesses[number][0] >= WHOLE]:
             return same, containing
         # If many more titles contain the query, it is their subject and not a name.
@@ -376,8 +410,8 @@ class Titles:
 
     def _is_short(self, word: str) -> bool:
         """Return True if a title contains a word with the given prefix."""
-        titles = self.names.titles
-        return any(atom.written.startswith(word) for number in self.among for atom in titles[number])
+        title_of = self.names.title
+        return any(atom.written.startswith(word) for number in self.among for atom in title_of(number))
 
     def _written(self, text: str) -> Sequence[int]:
         """Return the capitalized titles that occur in a sentence between lower-case words."""
@@ -396,14 +430,14 @@ class Titles:
         query_keys = {*(_key(each) for each in question)}
         labels = tuple({atom.written for atom in question if atom.number is not None})
         names: dict[tuple[Atom, ...], list[int]] = {}
-        titles = self.names.titles
+        title_of = self.names.title
         among = self.among
         if not labels:
             # A title with a word that is not in the query is not contained in it.
             sharing = {number for key in query_keys for number in self.holding(key)}
             among = sorted(sharing, key=self._places.__getitem__)
         for number in among:
-            title = titles[number]
+            title = title_of(number)
             if not title:  # of signs alone
                 continue
             # The first atom of a contained title must occur in the query, and all of them in one without numbers.
@@ -424,7 +458,7 @@ class Titles:
     def _bearers(self, standing: Sequence[Atom]) -> int:
         """Return the number of titles that contain the given atoms in sequence."""
         holding = set.intersection(*(self.holding(_key(each)) for each in standing))
-        return sum(_stands_in(standing, self.names.titles[number]) for number in holding)
+        return sum(_stands_in(standing, self.names.title(number)) for number in holding)
 
 
 def _stands_in(name: Sequence[Atom], text: Sequence[Atom]) -> bool:

@@ -225,7 +225,7 @@ class Anchors:
             for name, ids in bearers.items():
                 # It must contain a word of the query: a number alone, such as a year, does not name a file.
                 number = index.number(name)
-                if any(atom.written and atom.written.startswith(words) for atom in index.titles[number]):
+                if any(atom.written and atom.written.startswith(words) for atom in index.title(number)):
                     keys[number] = ids
             if not keys:
                 continue
@@ -251,7 +251,7 @@ class Anchors:
         for variant, beside in zip(query.variants, query.beside, strict=False):
             if len(variant) == len(beside) == 1:
                 near[beside[0]] += variant
-        among = [number for number in numbers if index.titles[number] or not atoms]
+        among = [number for number in numbers if not atoms or number not in index.empty]
         return Titles(index, among, rarity, wholes, near).named(atoms, query.phrasing.body or query.text)
 
     def _by_anchor(self, evidence: Bearing) -> dict[str, Scores]:
@@ -410,7 +410,7 @@ def _names(analyzer: Analyzer) -> NameIndex:
         if len(_known_names) >= MOST_ANALYZERS:
             _known_names.clear()
         words = Memo(partial(of_word, analyzer.of_word))
-        known = _known_names[analyzer] = NameIndex(partial(atoms, of_piece=words.__getitem__), analyzer.first_term)
+        known = _known_names[analyzer] = NameIndex(words.__getitem__, analyzer.first_term)
     return known
 
 
@@ -437,10 +437,10 @@ def _together(
     titles: dict[str, Title] = {}
     for place, each in names.items():
         if (heading := reads[place].heading) is not None:
-            titles.setdefault(each.headings[-1], reads[place].index.titles[heading])
+            titles.setdefault(each.headings[-1], reads[place].index.title(heading))
     for place, each in names.items():
         for name, number in zip((each.title, *each.aliases), reads[place].titles, strict=True):
-            titles[name] = reads[place].index.titles[number]
+            titles[name] = reads[place].index.title(number)
     index = NameIndex(lambda _: ())
     for name, title in titles.items():
         index.add(name, title)
