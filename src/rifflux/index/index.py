@@ -117,7 +117,7 @@ class Index:
     add = delegated(Writer, Writer.add)
     sync = delegated(Writer, Writer.sync)
     remove = delegated(Remover, Remover.remove)
-    search = delegated(Searcher, Searcher.search)
+    search = delegated(Searcher, Searcher.search, at_once=True)
     classify = delegated(Searcher, Searcher.classify)
     why = delegated(Searcher, Searcher.why)
     get = delegated(Reader, Reader.get)

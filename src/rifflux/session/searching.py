@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -120,10 +119,7 @@ class Searcher:
     def __init__(self, view: IndexView, others: Sequence[Store] = ()) -> None:
         self._whole = view
         self.others = others
-        store = view.session.store
-        # What the caller may read is looked up only once something has changed.
-        with store.memoized() if store.local else nullcontext():
-            self.view = view = view.reading()
+        self.view = view = view.reading()
         self.store = view.store
         self.profile = view.profile
         self.analyzer = view.profile.analyzer

@@ -446,13 +446,21 @@ class Viewing(Protocol):
 
 
 def delegated(
-    part: Callable[[IndexView], Part], method: Callable[Concatenate[Part, P], R]
+    part: Callable[[IndexView], Part], method: Callable[Concatenate[Part, P], R], *, at_once: bool = False
 ) -> Callable[Concatenate[Viewing, P], R]:
-    """Return a method that delegates to a part of the view, with that method's signature and documentation."""
+    """Return a method that delegates to a part of the view, with that method's signature and documentation.
+
+    `at_once` is for what takes a moment: changes by others are looked for once, before the part is made.
+    """
 
     @wraps(method)
     def call(self: Viewing, /, *arguments: P.args, **named: P.kwargs) -> R:
-        return method(part(self._view), *arguments, **named)
+        store = self._view.session.store
+        # A store on other machines bounds its reads by a deadline, which only the method knows.
+        if not at_once or not store.local:
+            return method(part(self._view), *arguments, **named)
+        with store.memoized():
+            return method(part(self._view), *arguments, **named)
 
     return call
 
