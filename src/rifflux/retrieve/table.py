@@ -256,8 +256,11 @@ def places_in(ranking: Ranking, ids: Ids) -> tuple[Scores, Scores]:
     """
     ranks, scores = np.full((2, len(ids)), np.nan)
     if len(ids):
-        order = np.argsort(ids)
-        places = order[np.minimum(np.searchsorted(ids, ranking.ids, sorter=order), len(ids) - 1)]
+        if (ids[1:] > ids[:-1]).all():
+            places = np.minimum(ids.searchsorted(ranking.ids), len(ids) - 1)
+        else:
+            order = np.argsort(ids)
+            places = order[np.minimum(ids.searchsorted(ranking.ids, sorter=order), len(ids) - 1)]
         # Backwards, so that the best of several ranks of an id is written last.
         known = np.flatnonzero(ids[places] == ranking.ids)[::-1]
         ranks[places[known]], scores[places[known]] = known + 1.0, ranking.scores[known]

@@ -193,9 +193,10 @@ class IndexFacts:
             ids = ids[np.isnan(found)]
         missing = np.flatnonzero(np.isnan(found))
         known = self.vectors(ids)
-        rows = [row for row, id in enumerate(ids.tolist()) if id in known]
-        if rows:
-            found[missing[rows]] = np.vecdot(np.array([*known.values()]), vector / length)
+        if len(known) < len(ids):
+            missing = missing[[row for row, id in enumerate(ids.tolist()) if id in known]]
+        if known:
+            found[missing] = np.vecdot(np.array([*known.values()]), vector / length)
         return found
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:

@@ -151,10 +151,10 @@ class Anchors:
                 read = self._read(each, stands_for, own)
                 is_mixed = is_mixed or read.index is not own
             reads[id] = read
-        whole = _made_of(wanted, reads)
         index, together = _together(names, reads) if is_mixed else (own, reads)
-        headings = dict.fromkeys(known.heading for known in together.values() if known.heading is not None)
-        titles = dict.fromkeys(chain.from_iterable(known.titles for known in together.values()))
+        headings = {known.heading: None for known in together.values() if known.heading is not None}
+        titles = dict.fromkeys(chain.from_iterable([known.titles for known in together.values()]))
+        whole = _made_of(wanted, reads, () if is_mixed else titles)
         rarity = {clause[0]: value for clause, value in evidence.weights.items() if len(clause) == 1}
         found, is_question = self._named(index, {**headings, **titles}, rarity, asked, query, titles)
         named: dict[str, list[int]] = {}
@@ -414,19 +414,26 @@ def _names(analyzer: Analyzer) -> NameIndex:
     return known
 
 
-def _made_of(wanted: Collection[str], reads: Mapping[int, NamesRead]) -> list[int]:
-    """Return the chunks with a title or alias of exactly the given terms."""
+def _made_of(wanted: Collection[str], reads: Mapping[int, NamesRead], titles: Iterable[int]) -> list[int]:
+    """Return the chunks with a title or alias of exactly the given terms.
+
+    `titles` are the numbers of all titles and aliases, if they are in one index.
+    """
     found: list[int] = []
-    analyzers = {known.index: known.analyzer for known in reads.values()}
-    for index, analyzer in analyzers.items():
+    for index, analyzer in {known.index: known.analyzer for known in reads.values()}.items():
+        # Few names begin with a term of the query, and fewer consist of them.
         begun: set[int] = set()
         for term in wanted:
-            begun |= index.begun.get(term, set())
+            begun.update(index.begun.get(term, ()))
+        if titles:
+            begun.intersection_update(titles)
+        if not begun:
+            continue
         bearing = {id: known.titles for id, known in reads.items() if known.index is index}
         begun.intersection_update(chain.from_iterable(bearing.values()))
         names = {number for number in begun if analyzer.is_made_of(index.texts[number], wanted)}
         if names:
-            found += [id for id, titles in bearing.items() if not names.isdisjoint(titles)]
+            found += [id for id, each in bearing.items() if not names.isdisjoint(each)]
     return found
 
 

@@ -95,7 +95,7 @@ class Features:
         """Score the candidates; the parts are the addends of each score."""
         asked = feature_input(plan, table, self.resources, self.now(), self.half_life_days)
         # If no name or time is in the query, the scores must not be lowered for it.
-        left_out = [name for name, column in (("named", NAMED), ("moment", MOMENT)) if not np.nansum(table[column])]
+        left_out = [name for name, column in (("named", NAMED), ("moment", MOMENT)) if not (table[column] > 0).any()]
         weights = {name: weight for name, weight in self.weights.by_name.items() if weight and name not in left_out}
         if not weights:
             return Scored(np.zeros(len(table)))

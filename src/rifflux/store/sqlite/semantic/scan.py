@@ -167,19 +167,24 @@ def _worst(cosines: Scores, limit: int) -> float:
     return float(np.partition(cosines, len(cosines) - limit)[len(cosines) - limit])
 
 
+def _mean(values: Scores) -> float:
+    """Return the mean, without what numpy's method does around it."""
+    return float(np.add.reduce(values)) / len(values)
+
+
 def _expected_level(
     counts: Counts, cosines: Scores, histogram: NDArray[Any], level: int, limit: int, missed: float
 ) -> int:
     """Return the count up to which rows need a cosine, estimated from those up to `level`, which have one."""
     x = counts.astype(np.float64)
-    x_mean = x.mean()
-    y_mean = cosines.mean()
-    spread = float(((x - x_mean) ** 2).mean())
-    if spread:
-        slope = float(((x - x_mean) * (cosines - y_mean)).mean()) / spread
-    else:
-        slope = 0.0
-    stray = float(np.std(cosines - y_mean - slope * (x - x_mean))) + 1e-9
+    x_mean = _mean(x)
+    y_mean = _mean(cosines)
+    apart_x = x - x_mean
+    apart_y = cosines - y_mean
+    spread = _mean(apart_x**2)
+    slope = _mean(apart_x * apart_y) / spread if spread else 0.0
+    strays = apart_y - slope * apart_x
+    stray = sqrt(_mean((strays - _mean(strays)) ** 2)) + 1e-9
     levels = np.arange(level + 1, len(histogram))
     lacking = _worst(cosines, limit) - (y_mean + slope * (levels - x_mean))
     expected = histogram[level + 1 :] * np.interp(lacking / stray, _STEPS, _TAIL, right=0.0)
