@@ -88,16 +88,13 @@ class _Task(Generic[T]):
         self._is_done = False
         self._overdue: tuple[Workers, str] | None = None
 
-    def run(self) -> None:
-        """Do the work, and keep its value or error."""
+    def run(self) -> bool:
+        """Do the work and store its value or error; return False if nobody waits for it any more."""
         _PATIENCE.set(self.patience)
         try:
             self.value = self.work()
         except BaseException as error:  # for the caller to handle; uncaught, it would be lost in the thread
             self.error = error
-
-    def finish(self) -> bool:
-        """Tell the caller that the work ended; return False if nobody waits for it any more."""
         with self._deciding:
             self._is_done = True
         if self._overdue is None:
@@ -134,8 +131,7 @@ class _Thread(threading.Thread):
                 except ValueError:  # somebody took this thread just now, and hands its task over
                     continue
                 return
-            task.run()
-            stays = task.finish() and len(_idle) < MOST_IDLE
+            stays = task.run() and len(_idle) < MOST_IDLE
             if stays:
                 self.name = IDLE
                 _idle.append(self)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
@@ -223,50 +223,38 @@ class NameIndex:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def number(self, name: str) -> int:
-        """Return the number of a name, which is added when it is first met."""
+    def number(self, name: str, title: Title | None = None) -> int:
+        """Return the number of a name, which is added when it is first met, with the given atoms or its own."""
         number = self._numbers.get(name)
-        if number is None:
-            begun = self._begin(name)
-            keys: list[str] = []
-            for piece in _PIECE.findall(name):
-                known = self._keys.get(piece)
-                if known is None:
-                    if piece.isdecimal():
-                        known = (str(int(piece[:MOST_DIGITS])),)
-                    else:
-                        known = tuple(map(_key, self._of_piece(piece)))
-                    self._keys[piece] = known
-                keys += known
-            number = self._add(name, keys, begun)
-        return number
-
-    def add(self, name: str, title: Title) -> int:
-        """Return the number of a name with the given atoms."""
-        number = self._add(name, title.keys, "")
-        self._titles[number] = title
-        return number
-
-    def _add(self, name: str, keys: Iterable[str], begun: str) -> int:
+        if number is not None:
+            return number
+        keys: list[str] = []
+        if title is not None:
+            keys += title.keys
+        for piece in _PIECE.findall(name) if title is None else ():
+            known = self._keys.get(piece)
+            if known is None:
+                if piece.isdecimal():
+                    known = (str(int(piece[:MOST_DIGITS])),)
+                else:
+                    known = tuple(map(_key, self._of_piece(piece)))
+                self._keys[piece] = known
+            keys += known
+        begun = self._begin(name)
         with self._lock:
-            number = self._numbers.get(name)
-            if number is not None:
-                return number
+            if (known_by_now := self._numbers.get(name)) is not None:
+                return known_by_now
             number = len(self.texts)
             self.texts.append(name)
-            is_empty = True
-            for key in keys:
-                is_empty = False
-                holders = self.holders.get(key)
-                if holders is None:
-                    self.holders[key] = {number}
-                else:
-                    holders.add(number)
-            if is_empty:
+            if not keys:
                 self.empty.add(number)
+            for key in keys:
+                self.holders.setdefault(key, set()).add(number)
             self.begun.setdefault(begun, set()).add(number)
+            if title is not None:
+                self._titles[number] = title
             self._numbers[name] = number
-            return number
+        return number
 
     def title(self, number: int) -> Title:
         """Return a name as atoms."""
@@ -304,15 +292,11 @@ class Titles:
         """Return the position of each title among them."""
         return {number: place for place, number in enumerate(self.among)}
 
-    @cached_property
-    def _numbers(self) -> frozenset[int]:
-        return frozenset(self.among)
-
     def holding(self, key: str) -> set[int]:
         """Return the titles that contain a word or a number, by its key."""
         known = self._holding.get(key)
         if known is None:
-            known = self._holding[key] = self.names.holders.get(key, set()) & self._numbers
+            known = self._holding[key] = self._places.keys() & self.names.holders.get(key, set())
         return known
 
     @cached_property

@@ -190,7 +190,7 @@ class Anchors:
         return {name: values for name, values in strengths.items() if values.any()}
 
     def _read(self, facts: ChunkFacts, stands_for: Mapping[str, Mapping[str, str]], own: NameIndex) -> NamesRead:
-        """Return the names of a chunk as atoms, which are kept with its facts; `own` are those in the own language."""
+        """Return the names of a chunk as atoms, which are cached with its facts; `own` are the usual ones."""
         analyzer = self.analyzer
         index = own
         if facts.language or stands_for:
@@ -201,7 +201,9 @@ class Anchors:
             titles = [index.number(facts.title)]
             if facts.aliases:
                 titles += map(index.number, facts.aliases)
-            heading = index.number(facts.headings[-1]) if facts.headings else None
+            heading = None
+            if facts.headings:
+                heading = index.number(facts.headings[-1])
             known = facts.readings[STAGE] = NamesRead(analyzer, index, tuple(titles), heading)
         return known
 
@@ -450,7 +452,7 @@ def _together(
             titles[name] = reads[place].index.title(number)
     index = NameIndex(lambda _: ())
     for name, title in titles.items():
-        index.add(name, title)
+        index.number(name, title)
     joined = {
         place: replace(
             reads[place],

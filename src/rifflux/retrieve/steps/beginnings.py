@@ -69,7 +69,9 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> C
 @lru_cache(maxsize=1 << 14)
 def _first(name: str) -> str:
     """Return the first word or number of a name as `letters_of` spells it, or an empty string."""
-    text = name if name.isascii() else fold(name)
+    text = name
+    if not name.isascii():
+        text = fold(name)
     if piece := LETTERS.search(text):
         return piece[0].lower().lstrip("0") or "0"
     return ""

@@ -182,7 +182,9 @@ def _expected_level(
     apart_x = x - x_mean
     apart_y = cosines - y_mean
     spread = _mean(apart_x**2)
-    slope = _mean(apart_x * apart_y) / spread if spread else 0.0
+    slope = 0.0
+    if spread:
+        slope = _mean(apart_x * apart_y) / spread
     strays = apart_y - slope * apart_x
     stray = sqrt(_mean((strays - _mean(strays)) ** 2)) + 1e-9
     levels = np.arange(level + 1, len(histogram))
