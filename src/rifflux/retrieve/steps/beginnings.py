@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import repeat
 
 import numpy as np
@@ -45,7 +44,14 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> C
     for id, each in names.items():
         firsts = each.readings.get(FIRSTS)
         if firsts is None:
-            firsts = each.readings[FIRSTS] = [_first(each.title), _first(each.key), *map(_first, each.aliases)]
+            firsts = []
+            for name in (each.title, each.key, *each.aliases):
+                text = name
+                if not name.isascii():
+                    text = fold(name)
+                if piece := LETTERS.search(text):
+                    firsts.append(piece[0].lower().lstrip("0") or "0")
+            each.readings[FIRSTS] = firsts
         if first.isdisjoint(firsts):
             continue
         for name in (each.title, each.key, *each.aliases):
@@ -64,17 +70,6 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> C
     return table.with_column(RECORD, np.array(records, np.float64)).with_column(
         BEGINS, np.array([*map(begins.get, ids, repeat(np.nan))], np.float64)
     )
-
-
-@lru_cache(maxsize=1 << 14)
-def _first(name: str) -> str:
-    """Return the first word or number of a name as `letters_of` spells it, or an empty string."""
-    text = name
-    if not name.isascii():
-        text = fold(name)
-    if piece := LETTERS.search(text):
-        return piece[0].lower().lstrip("0") or "0"
-    return ""
 
 
 def _begins(name: str, questions: Collection[str]) -> float:
