@@ -54,7 +54,22 @@ class Workers:
         if (busy := self._abandoned[name]) >= self.most_abandoned:
             raise Late(f"still busy with {busy} earlier requests")
         task = _Task(work, Patience(deadline, retries))
-        _hand_over(task, name)
+        thread: _Thread | None = None
+        while thread is None and _idle:
+            try:
+                thread = _idle.pop()
+            except IndexError:
+                break
+            # The threads of a process do not exist in its forks.
+            if thread.process != os.getpid():
+                thread = None
+        is_new = thread is None
+        if thread is None:
+            thread = _Thread()
+        thread.name = name
+        thread.tasks.put(task)
+        if is_new:
+            thread.start()
         # A lock waits no longer than this in one go; a later deadline is none.
         patience = min(deadline - time.perf_counter(), threading.TIMEOUT_MAX)
         if not task.ended.acquire(timeout=max(patience, 0.0)) and not task.abandoned_by(self, name):
@@ -144,26 +159,6 @@ class _Thread(threading.Thread):
 
 #: The threads that wait for work. Lists append, pop and remove atomically, also between threads.
 _idle: list[_Thread] = []
-
-
-def _hand_over(task: _Task[Any], name: str) -> None:
-    """Give a task to a waiting thread, or to a new one."""
-    thread: _Thread | None = None
-    while thread is None and _idle:
-        try:
-            thread = _idle.pop()
-        except IndexError:
-            break
-        # The threads of a process do not exist in its forks.
-        if thread.process != os.getpid():
-            thread = None
-    is_new = thread is None
-    if thread is None:
-        thread = _Thread()
-    thread.name = name
-    thread.tasks.put(task)
-    if is_new:
-        thread.start()
 
 
 # Limits on a thread's requests, which the code that sends them observes

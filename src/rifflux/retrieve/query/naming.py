@@ -220,9 +220,6 @@ class NameIndex:
         self._keys: dict[str, tuple[str, ...]] = {}
         self._lock = threading.Lock()
 
-    def __len__(self) -> int:
-        return len(self.texts)
-
     def number(self, name: str, title: Title | None = None) -> int:
         """Return the number of a name, which is added when it is first met, with the given atoms or its own."""
         number = self._numbers.get(name)

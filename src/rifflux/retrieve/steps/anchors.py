@@ -408,7 +408,7 @@ _known_names: dict[Analyzer, NameIndex] = {}
 def _names(analyzer: Analyzer) -> NameIndex:
     """Return the index of names as atoms by an analyzer; a new one if it has too many."""
     known = _known_names.get(analyzer)
-    if known is None or len(known) >= MOST_NAMES:
+    if known is None or len(known.texts) >= MOST_NAMES:
         if len(_known_names) >= MOST_ANALYZERS:
             _known_names.clear()
         words = Memo(partial(of_word, analyzer.of_word))
