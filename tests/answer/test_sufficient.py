@@ -68,3 +68,9 @@ def test_more_evidence_never_makes_an_answer_less_likely(values: list[float], kn
         more.append(replace(signals, meaning=meaning + 0.1))
     for each in more:
         assert 0 < signals.probability <= each.probability < 1
+
+
+def test_a_follow_up_that_another_page_answers_is_completed_by_the_question_before_it(index: Index) -> None:
+    history = [("user", "How fast are jumbo frames?"), ("assistant", "Jumbo frames take less time.")]
+    assert "jumbo frames" in index.answer("and the speed?", history).searched
+    assert index.answer("Which disks read faster?", history).searched == "Which disks read faster?"

@@ -233,7 +233,8 @@ class _Run:
     def found(self) -> Prepared:
         """Return what was found: a question that leans on the one before it is completed.
 
-        One that does not seem to is completed where nothing answers it alone, if that finds something better.
+        One that does not seem to is completed, too, if that finds something better. A model completes only what nothing
+        answers alone.
         """
         question = self.input.question
         history = self.input.history
@@ -243,11 +244,10 @@ class _Run:
         alone: Prepared | None = None
         if not follows(question, searcher):
             alone = self._looked_up(question)
-            if alone.enough.stands_alone:
-                return alone
-        searched = (self._rewritten(question) if self.chat else "") or completed(question, history, searcher)
+        leans = alone is None or bool(alone.enough.reason)
+        searched = (self._rewritten(question) if self.chat and leans else "") or completed(question, history, searcher)
         together = self._looked_up(searched, question)
-        if alone and alone.enough.probability >= together.enough.probability:
+        if alone and alone.enough.fits_better_than(together.enough):
             return alone
         return together
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rifflux.answer.extract import Candidate
 from rifflux.answer.gather import Evidence, Found
@@ -35,8 +35,6 @@ LETTER = 0.5
 #: The probabilities from which a question is answered, and from which its closest passage is quoted.
 ANSWERED = 0.45
 CLOSEST = 0.36
-#: The probability from which a question is not completed by those before it.
-ALONE = 0.55
 
 _NOTHING = "nothing was found: index something that answers it, or ask in other words"
 _WEAK = "nothing that was found is near enough to answer it: these passages are the nearest"
@@ -98,10 +96,11 @@ class Sufficiency:
     notice: Notice | None = None
     signals: Signals | None = None
 
-    @property
-    def stands_alone(self) -> bool:
-        """Return True if the question is answered without those before it."""
-        return self.probability >= ALONE
+    def fits_better_than(self, completed: Sufficiency) -> bool:
+        """Return True if the best blocks fit a question at least as well as those found for it once it is completed."""
+        if not completed.signals:
+            return True
+        return self.probability >= replace(completed.signals, is_completed=False).probability
 
 
 def sufficiency(evidence: Evidence, candidates: Sequence[Candidate], *, is_completed: bool = False) -> Sufficiency:
