@@ -12,7 +12,8 @@ import pytest
 
 import rifflux
 from rifflux.errors import Busy
-from rifflux.store.opensearch.engine import ClusterIndex
+from rifflux.store.opensearch import OpenSearchStore
+from rifflux.store.opensearch.engine import ClusterIndex, Unanswered
 from tests.cluster.test_engine import TEXTS
 
 SECONDS = 2.0
@@ -24,6 +25,11 @@ def index(location: Callable[[], str]) -> Iterator[rifflux.Index]:
         index.add(*(rifflux.Document(key, text) for key, text in TEXTS.items()))
         index.search("heron")
         yield index
+
+
+def notices(found: rifflux.Results) -> list[str]:
+    """Return what a search says of the cluster; a step that was too slow is another matter."""
+    return [notice.code for notice in found.trace.degraded if notice.code.startswith("cluster.")]
 
 
 @contextmanager
@@ -52,14 +58,43 @@ def test_parts_that_do_not_answer_are_named_and_remembered_by_nobody(
     with answered(monkeypatch, lack):
         found = index.search("river", deadline_ms=60_000)
     assert found.hits
-    assert [notice.code for notice in found.trace.degraded] == ["cluster.partial"]
-    assert not index.search("river").trace.degraded
+    assert notices(found) == ["cluster.partial"]
+    assert not notices(index.search("river"))
 
 
 def test_a_search_that_is_cut_off_says_so(index: rifflux.Index, monkeypatch: pytest.MonkeyPatch) -> None:
     with answered(monkeypatch, lambda answer: answer.update(timed_out=True)):
         found = index.search("river", deadline_ms=60_000)
-    assert [notice.code for notice in found.trace.degraded] == ["cluster.late"]
+    assert notices(found) == ["cluster.late"]
+
+
+def test_a_state_that_is_not_told_in_time_is_an_older_one(
+    index: rifflux.Index, location: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = ClusterIndex.call
+
+    def hanging(self: ClusterIndex, request: Callable[..., Any], **arguments: Any) -> Any:
+        if request.__name__ in ("mget", "refresh"):
+            raise Unanswered("the cluster did not answer in time")
+        return call(self, request, **arguments)
+
+    def expire() -> None:
+        store = index.admin.store
+        assert isinstance(store, OpenSearchStore)
+        for state in store.engine.states.values():
+            state.known_until = 0.0
+
+    index.search("river")
+    expire()
+    with monkeypatch.context() as patched:
+        patched.setattr(ClusterIndex, "call", hanging)
+        found = index.search("river", deadline_ms=60_000)
+        assert found.hits
+        assert notices(found) == ["cluster.older"]
+        expire()
+        patched.setattr("rifflux.store.opensearch.engine._OLDER_SECONDS", 0.0)
+        with pytest.raises(Busy):
+            index.search("river", deadline_ms=60_000)
 
 
 class _Answering(BaseHTTPRequestHandler):

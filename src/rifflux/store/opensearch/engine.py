@@ -65,6 +65,13 @@ _RETRIES = 5
 #: What responses to searches omit of each hit, and those to searches for candidates.
 _OMITTED = "-responses.hits.hits._index,-responses.hits.hits._routing"
 NAMELESS = f"{_OMITTED},-responses.hits.hits._id"
+#: The part of the time that the first node asked gets, if there are others, and the least that any gets.
+_FIRST = 0.6
+_LEAST_SECONDS = 0.01
+#: Seconds for which a search may take an older state, if the cluster does not tell the present one in time, and the
+#: part of its time that it waits for that.
+_OLDER_SECONDS = 30.0
+_STATE_SHARE = 1 / 3
 #: Seconds to wait before an overloaded cluster is asked again.
 _WAITS = (0.05, 0.2, 0.8)
 #: What a bulk request answers for a row that is missing, or is there already, and is no failure.
@@ -95,6 +102,7 @@ class IndexState:
     settings: Mapping[str, Mapping[str, str]]
     models: Mapping[str, tuple[ModelInfo, State]]
     batches: Mapping[str, Published]
+    read_at: float
     known_until: float
 
     def models_in(self, *states: State) -> list[ModelInfo]:
@@ -109,6 +117,14 @@ class IndexState:
 
 class Overloaded(Busy):
     """The cluster refused a request for now."""
+
+
+class Unanswered(Busy):
+    """A node did not answer in time."""
+
+
+class Unreachable(UnusableIndex):
+    """A node cannot be reached."""
 
 
 class Bounds(threading.local):
@@ -145,15 +161,16 @@ class ClusterIndex:
 
     address: ClusterAddress
     client: Any
-    #: A client for requests that only read, and how often it tries each at most.
+    #: A client for requests that only read, which tries each once.
     reader: Any
-    tries: int = 1
     #: The bounds of the search that each thread is in.
     bounds: Bounds = field(default_factory=lambda: Bounds())
     #: What this thread writes together.
     writing: OpenWrites = field(default_factory=lambda: OpenWrites())
     #: Names by which a refresh may be asked for, with the number of the write.
     unrefreshed: dict[str, int] = field(default_factory=dict)
+    #: The last state of some owners of which searches find all.
+    settled: dict[tuple[str, ...], IndexState] = field(default_factory=dict)
     #: The last batch of each owner of which searches find all that others wrote.
     seen: dict[str, int] = field(default_factory=dict)
     states: dict[tuple[str, ...], IndexState] = field(default_factory=dict)
@@ -199,9 +216,8 @@ class ClusterIndex:
         }
         client = opensearch.OpenSearch(**options, max_retries=2, retry_on_timeout=False)
         # What is only read may be asked again: a node that hangs is left out for a while, and another one is asked.
-        retries = max(len(address.hosts), 2) - 1
-        reader = opensearch.OpenSearch(**options, max_retries=retries, retry_on_timeout=True, retry_on_status=())
-        return cls(address, client, reader, retries + 1)
+        reader = opensearch.OpenSearch(**options, max_retries=0, retry_on_timeout=True, retry_on_status=())
+        return cls(address, client, reader)
 
     def close(self) -> None:
         """Close the connections."""
@@ -261,24 +277,30 @@ class ClusterIndex:
         except errors.OpenSearchException as error:
             raise self._error(error) from None
 
-    def read(self, request: str, **arguments: Any) -> Any:
-        """Make a request that only reads, by its name, within the bounds of the search that this thread is in.
+    def read(self, request: str, *, share: float = 1.0, **arguments: Any) -> Any:
+        """Make a request that only reads, by its name, within a share of the time that a search of this thread has.
 
-        A node that does not answer is left out, and another one is asked; an overloaded cluster is asked again after a
-        while. Raises `RiffluxError`.
+        A node that does not answer is left out for a while, and another one is asked; an overloaded cluster is asked
+        again after a while. Raises `RiffluxError`.
         """
         waits = [*_WAITS]
+        end = time.monotonic() + self.bounds.left() * (share if self.bounds.deadline else 1.0)
+        attempts = max(len(self.address.hosts), 2)
         while True:
-            left = self.bounds.left()
-            # With a single host, only a deadline leaves time for a second try.
-            tries = self.tries if len(self.address.hosts) > 1 or self.bounds.deadline else 1
-            parameters = {**arguments.get("params", {}), "request_timeout": left / tries}
+            left = end - time.monotonic()
+            # A node that hangs leaves time to ask another one; a slow cluster gets most of it at once.
+            seconds = left if attempts == 1 or len(self.address.hosts) == 1 else _FIRST * left
+            parameters = {**arguments.get("params", {}), "request_timeout": max(seconds, _LEAST_SECONDS)}
             try:
                 return self.call(attrgetter(request)(self.reader), **{**arguments, "params": parameters})
             except Overloaded:
-                if not waits or waits[0] >= left:
+                if not waits or waits[0] >= end - time.monotonic():
                     raise
                 time.sleep(waits.pop(0))
+            except (Unanswered, Unreachable):
+                attempts -= 1
+                if not attempts or time.monotonic() >= end:
+                    raise
 
     def is_partial(self, answer: JSON) -> bool:
         """Return True if a search was not answered by all shards or in time, and note it for a bounded search.
@@ -326,9 +348,9 @@ class ClusterIndex:
                 f"the certificate of {place} was refused: check the host's name, or set RIFFLUX_OPENSEARCH_CA"
             )
         if kind == "ConnectionTimeout":
-            return Busy(f"{place} did not answer in time: try again, or look at the cluster's load")
+            return Unanswered(f"{place} did not answer in time: try again, or look at the cluster's load")
         if status == "N/A" or kind == "ConnectionError":
-            return UnusableIndex(f"{place} cannot be reached: check its hosts and ports, and that the cluster runs")
+            return Unreachable(f"{place} cannot be reached: check its hosts and ports, and that the cluster runs")
         if status == 401:
             return UnusableIndex(f"{place} refused the user or the password: set {USER} and {PASSWORD}")
         if status == 403:
@@ -371,11 +393,11 @@ class ClusterIndex:
     def _lacks(self, among: Iterable[str] | None) -> bool:
         return bool(self.unrefreshed) and (among is None or not self.unrefreshed.keys().isdisjoint(among))
 
-    def _refresh(self) -> None:
+    def _refresh(self, share: float = _STATE_SHARE) -> None:
         """Make all that was written visible to searches on every node. Raises `Busy` if that failed on one."""
         writes = self._writes
         began = time.monotonic()
-        found = self.read("indices.refresh", index=self.address.name)
+        found = self.read("indices.refresh", share=share, index=self.address.name)
         if found["_shards"]["failed"]:
             raise Busy(f"{self.address} was not refreshed on all nodes: try again")
         with self._lock:
@@ -410,14 +432,22 @@ class ClusterIndex:
             if scope and scope.batch:
                 found[owner] = scope.batch.published
         if len(found) < len(owners):
-            batches = self.state(owners).batches
-            for owner in owners:
-                if owner not in found:
-                    found[owner] = batches[owner]
-                    self.see(owner, batches[owner].last)
+            state = self.state(owners)
+            try:
+                for owner in owners:
+                    if owner not in found:
+                        self.see(owner, state.batches[owner].last)
+                self.settled[owners] = state
+            except Busy:
+                settled = self.settled.get(owners)
+                if settled is None or not self._is_recent_enough(settled):
+                    raise
+                # This search sees one state.
+                self.states[owners] = state = settled
+            found = {**state.batches, **found}
         if len(owners) == 1:
             return found[owners[0]].condition
-        return any_of(all_of([{"term": {"owner": owner}}, each.condition]) for owner, each in found.items())
+        return any_of(all_of([{"term": {"owner": owner}}, found[owner].condition]) for owner in owners)
 
     def next_number(self) -> int:
         """Return a number that grows: microseconds since 1970, each once in this process."""
@@ -430,11 +460,16 @@ class ClusterIndex:
         known = self.states.get(owners)
         if known and self.bounds.now() < known.known_until:
             return known
-        until = time.monotonic() + STATE_SECONDS
+        read_at = time.monotonic()
         names = [*dict.fromkeys((*owners, ""))]
         docs: list[JSON] = [{"_id": row_id(name, "owner"), "routing": owner_key(name)} for name in names]
         docs.append({"_id": row_id(WORLD, "models"), "routing": owner_key(WORLD)})
-        found = self.read("mget", index=self.address.name, body={"docs": docs})["docs"]
+        try:
+            found = self.read("mget", index=self.address.name, body={"docs": docs}, share=_STATE_SHARE)["docs"]
+        except Busy:
+            if known is None or not self._is_recent_enough(known):
+                raise
+            return known
         *rows, world = [each.get("_source") or {} for each in found]
         models = {}
         for fingerprint, each in world.get("models", {}).items():
@@ -445,12 +480,27 @@ class ClusterIndex:
             {name: row.get("settings", {}) for name, row in by_name.items()},
             models,
             {name: Published.of(by_name[name]) for name in owners},
-            until,
+            read_at,
+            read_at + STATE_SECONDS,
         )
         if len(self.states) > _CACHED:
             self.states.clear()
+            self.settled.clear()
         self.states[owners] = state
         return state
+
+    def _is_recent_enough(self, known: IndexState) -> bool:
+        """Return True if a search may take an older state, and note that it does."""
+        age = time.monotonic() - known.read_at
+        if self.bounds.reads is None or age > _OLDER_SECONDS:
+            return False
+        # What else this search reads is of the same state.
+        known.known_until = time.monotonic() + STATE_SECONDS
+        text = "the cluster did not say in time what changed: newer documents may be missing"
+        notice = Notice("cluster.older", text, data={"seconds": round(age)})
+        if all(each.code != notice.code for each in self.bounds.reads.notices):
+            self.bounds.reads.notices.append(notice)
+        return True
 
     def cache(self, owners: tuple[str, ...]) -> dict[object, Any]:
         """Return what was computed of the current contents of some owners."""
@@ -494,7 +544,7 @@ class ClusterIndex:
                 read = time.monotonic()
                 if searching:
                     if self.refreshed < read - STATE_SECONDS / 2:
-                        self._refresh()
+                        self._refresh(share=1.0)
                     read = self.refreshed
                 known = read + STATE_SECONDS, compute()
             finally:
@@ -615,7 +665,7 @@ class OwnedRows:
         engine = self.engine
         limit: JSON = {}
         if engine.bounds.deadline is not None:
-            limit = {"timeout": f"{max(int(800 * engine.bounds.left() / engine.tries), 1)}ms"}
+            limit = {"timeout": f"{max(int(800 * _FIRST * engine.bounds.left()), 1)}ms"}
         for each in bodies:
             lines += ({"routing": self.routing, "preference": "_local"}, {**each, **limit})
         found = engine.read("msearch", index=engine.address.name, body=lines, params={"filter_path": omitted})
