@@ -29,7 +29,7 @@ def meant(
     question: str, titles: Sequence[str], text: str = "", spellings: Mapping[str, Sequence[str]] | None = None
 ) -> list[str]:
     names = NameIndex(partial(of_word, analyzer().of_word))
-    known = Titles(names, [*map(names.number, titles)], {}, spellings=spellings or {})
+    known = Titles(names, [*dict.fromkeys(map(names.number, titles))], {}, spellings=spellings or {})
     return [names.texts[number] for number in known.named(of(question), text or question)[0]]
 
 
@@ -179,3 +179,16 @@ def test_case_order_marks_hyphens_and_zeros_name_the_same(title: str, forms: lis
 @given(st.sampled_from([*TITLES, *KINDS]))
 def test_a_title_names_itself_before_all_others(title: str) -> None:
     assert named(title, [*TITLES, *KINDS]) == [title]
+
+
+@given(st.sampled_from([*TITLES, *KINDS]), st.sampled_from(FORMS), st.randoms())
+def test_names_met_before_change_nothing(title: str, form: Callable[[str], str], chance: random.Random) -> None:
+    every = [*TITLES, *KINDS]
+    candidates = [title, *chance.sample(every, 20)]
+    question = form(f"what is {title}")
+    alone = meant(question, candidates)
+    names = NameIndex(partial(of_word, analyzer().of_word))
+    for other in chance.sample(every, len(every)):
+        names.number(other)
+    known = Titles(names, [*dict.fromkeys(map(names.number, candidates))], {})
+    assert [names.texts[number] for number in known.named(of(question), question)[0]] == alone

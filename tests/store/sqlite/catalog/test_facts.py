@@ -9,6 +9,7 @@ import pytest
 
 from rifflux.store import Placed, Removal
 from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.catalog import catalog
 from rifflux.testing import change
 
 IDS = np.array([1, 2], np.int64)
@@ -37,6 +38,18 @@ def test_facts_are_those_of_the_content_as_it_is_now(tmp_path: Path, by_another:
         assert store.catalog.facts(IDS)[1].title == "Second"
     writer.catalog.write(Removal("c", ["a"]))
     assert store.catalog.facts(IDS) == {}
+
+
+def test_facts_beyond_what_is_cached_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "MOST_FACTS", 8)
+    store = SqliteStore.open(":memory:")
+    for number in range(30):
+        store.catalog.write(Placed("c", change(f"d{number}", "one", title=f"Title {number}", first_id=number + 1)))
+    ids = np.arange(1, 31)
+    for some in (ids, ids[::3], ids[::-1], ids[5:9]):
+        found = store.catalog.facts(some)
+        assert [*found] == some.tolist()
+        assert [each.title for each in found.values()] == [f"Title {id - 1}" for id in some.tolist()]
 
 
 def test_facts_belong_to_their_owner() -> None:
