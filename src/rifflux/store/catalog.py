@@ -253,7 +253,7 @@ class Selection:
 
     namespace: str | None = None
     prefix: str = ""
-    name: str = ""
+    name: str | None = None
     words: str = ""
     filter: Filter | None = None
     works: bool = True

@@ -36,6 +36,7 @@ class CatalogContract(NeedsStore):
         assert find_documents(store.catalog, "README.md") == [("one", "README.md"), ("two", "README.md")]
         store.catalog.write(Removal("one", ["README.md"]))
         assert find_documents(store.catalog, "README.md") == [("two", "README.md")]
+        assert find_documents(store.catalog, "") == []
 
     def test_many_at_once_are_as_one_after_the_other(self, store: Store) -> None:
         store.catalog.write(Placed("c", change("known", "old words", "kept", first_id=1)))

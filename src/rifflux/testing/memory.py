@@ -487,7 +487,7 @@ class MemoryCatalog(Catalog):
                 row
                 for row in rows
                 if row.namespace.startswith(where.prefix)
-                and (not where.name or row.is_called(where.name))
+                and (where.name is None or row.is_called(where.name))
                 and any(folded in text.casefold() for text in (row.change.path, row.document.title))
                 and (where.works or not row.is_work)
                 and (where.filter is None or _passes(row, where.filter))

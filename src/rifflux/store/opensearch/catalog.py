@@ -425,7 +425,7 @@ class OpenSearchCatalog(Catalog):
             yield from self._within(where.namespace)
         if where.prefix:
             yield {"prefix": {"namespace": where.prefix}}
-        if where.name:
+        if where.name is not None:
             yield any_of(_named_by(where.name))
         if where.words:
             escaped = re.sub(r"([\\*?])", r"\\\1", where.words.casefold())

@@ -248,7 +248,7 @@ class SqliteCatalog(Catalog):
         view = self.view
         conditions = ["document.owner = :owner"]
         bound: dict[str, object] = {}
-        if where.name:
+        if where.name is not None:
             name = where.name
             splits = [(name[:place], name[place + 1 :]) for place, char in enumerate(name) if char == "/"]
             conditions = [sql.NAMED]
