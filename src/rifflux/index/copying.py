@@ -61,7 +61,9 @@ from rifflux.types import Document, Notice, Progress, Vectors
 
 Item = TypeVar("Item")
 
-#: Documents, and records, that are read, compared and written at a time.
+#: Documents with their chunks that are put at a time; on a cluster, each time makes what was put searchable.
+ITEMS_AT_ONCE = 1_000
+#: Documents, and records, that are compared at a time.
 DOCUMENTS_AT_ONCE = 64
 RECORDS_AT_ONCE = 500
 #: Passes that compare a part of the index before it is given up.
@@ -267,7 +269,7 @@ class Copying:
             mine = self.target.of(owner)
             self._compare_files(view, mine, ComparedParts())
             after = state.after if owner == state.owner else 0
-            for some in _batches(view.catalog.stored(after), DOCUMENTS_AT_ONCE):
+            for some in _groups(view.catalog.stored(after)):
                 placed = self._with_terms(view, some)
                 vectors = _vectors_of(view, some)
                 with mine.transaction():
@@ -479,6 +481,21 @@ def _is_empty(store: Store) -> bool:
 def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     remaining = iter(items)
     while some := [*islice(remaining, size)]:
+        yield some
+
+
+def _groups(documents: Iterable[StoredDocument]) -> Iterator[list[StoredDocument]]:
+    """Yield documents in groups of about `ITEMS_AT_ONCE` documents and chunks."""
+    some: list[StoredDocument] = []
+    items = 0
+    for each in documents:
+        some.append(each)
+        items += 1 + len(each.lengths)
+        if items >= ITEMS_AT_ONCE:
+            yield some
+            some = []
+            items = 0
+    if some:
         yield some
 
 
