@@ -34,12 +34,15 @@ def notices(found: rifflux.Results) -> list[str]:
 
 @contextmanager
 def answered(monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], None]) -> Iterator[None]:
-    """Change the answers to searches within the block as a cluster in trouble would."""
+    """Change the answers to searches within the block as a cluster in trouble would.
+
+    What is shared is read before a search begins, if it was last read a second ago or more.
+    """
     call = ClusterIndex.call
 
     def changed(self: ClusterIndex, request: Callable[..., Any], **arguments: Any) -> Any:
         answer = call(self, request, **arguments)
-        if request.__name__ == "msearch":
+        if request.__name__ == "msearch" and self.bounds.reads is not None:
             for each in answer["responses"]:
                 change(each)
         return answer

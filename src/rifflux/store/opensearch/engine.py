@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -52,6 +52,8 @@ CHUNKS = "chunks"
 REQUEST_SECONDS = 30.0
 OPEN_SECONDS = 5.0
 STATE_SECONDS = 1.0
+#: The copy of the node that is asked, if it has one, answers: another node may hang.
+LOCAL: Mapping[str, str] = {"preference": "_local"}
 #: Rows of one page of a list, values of an aggregation, and actions of one bulk request.
 PAGE = 1_000
 MOST_VALUES = 65_000
@@ -393,11 +395,11 @@ class ClusterIndex:
     def _lacks(self, among: Iterable[str] | None) -> bool:
         return bool(self.unrefreshed) and (among is None or not self.unrefreshed.keys().isdisjoint(among))
 
-    def _refresh(self, share: float = _STATE_SHARE) -> None:
+    def _refresh(self) -> None:
         """Make all that was written visible to searches on every node. Raises `Busy` if that failed on one."""
         writes = self._writes
         began = time.monotonic()
-        found = self.read("indices.refresh", share=share, index=self.address.name)
+        found = self.read("indices.refresh", share=_STATE_SHARE, index=self.address.name)
         if found["_shards"]["failed"]:
             raise Busy(f"{self.address} was not refreshed on all nodes: try again")
         with self._lock:
@@ -465,7 +467,9 @@ class ClusterIndex:
         docs: list[JSON] = [{"_id": row_id(name, "owner"), "routing": owner_key(name)} for name in names]
         docs.append({"_id": row_id(WORLD, "models"), "routing": owner_key(WORLD)})
         try:
-            found = self.read("mget", index=self.address.name, body={"docs": docs}, share=_STATE_SHARE)["docs"]
+            found = self.read("mget", index=self.address.name, body={"docs": docs}, params=LOCAL, share=_STATE_SHARE)[
+                "docs"
+            ]
         except Busy:
             if known is None or not self._is_recent_enough(known):
                 raise
@@ -543,9 +547,11 @@ class ClusterIndex:
             try:
                 read = time.monotonic()
                 if searching:
-                    if self.refreshed < read - STATE_SECONDS / 2:
-                        self._refresh(share=1.0)
-                    read = self.refreshed
+                    # While a node hangs that has a copy, the others refresh theirs once a second by themselves.
+                    with suppress(Busy):
+                        if self.refreshed < read - STATE_SECONDS / 2:
+                            self._refresh()
+                        read = self.refreshed
                 known = read + STATE_SECONDS, compute()
             finally:
                 self.bounds.deadline = former
@@ -743,7 +749,7 @@ class OwnedRows:
                 {"_id": id, "routing": id.partition(".")[0], "_source": fields} for id in mine[start : start + PAGE]
             ]
             body = {"docs": docs}
-            answer = self.engine.read("mget", index=self.engine.address.name, body=body)
+            answer = self.engine.read("mget", index=self.engine.address.name, body=body, params=LOCAL)
             for each in answer["docs"]:
                 if each.get("found"):
                     found[each["_id"]] = each["_source"] | {
