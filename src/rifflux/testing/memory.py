@@ -469,14 +469,26 @@ class MemoryCatalog(Catalog):
     ) -> Iterator[Listed]:
         rows = self._selected(where)
         if order is Order.PLACE:
-            rows = [row for row in rows if after is None or row.place > after]
+            rows = [row for row in rows if after is None or self._stands(row) > self._place(after)]
         else:
             rows.sort(key=lambda row: row.by_date, reverse=order is Order.NEWEST)
             if after is not None:
-                rows = rows[[row.place for row in rows].index(after) + 1 :] if self.view.row_at(after) else []
+                first = self.view.row_at(after)
+                rows = rows[rows.index(first) + 1 :] if first else []
         for row in rows[:most]:
             document = row.whole if with_text else replace(row.whole, text="")
             yield Listed(self.view.named(row), row.change.path, document, len(row.change.chunks))
+
+    @staticmethod
+    def _stands(row: _Row) -> tuple[str, str, str]:
+        return (*row.place, row.owner)
+
+    def _place(self, after: Place) -> tuple[str, str, str]:
+        """Return where a place stands among others: behind those of all owners, unless it names one of several."""
+        name, owner = parted(after[0])
+        if owner is None or not self.view.several:
+            return (*after, chr(0x10FFFF))
+        return (name, after[1], owner)
 
     def _selected(self, where: Selection) -> list[_Row]:
         """Return the documents of a selection by namespace, key and owner."""

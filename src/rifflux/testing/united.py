@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rifflux.errors import OutOfScope
-from rifflux.store import FileRemoval, Placed, Removal, Store, by_words, find_documents
+from rifflux.store import FileRemoval, Placed, Removal, Selection, Store, by_words, find_documents
 from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, part, vector_of, words
 from rifflux.testing.owners import everything, filled, ranked_by_words
 from rifflux.types import Ranking, of_owner
@@ -112,6 +112,10 @@ class UnitedContract(NeedsOpened):
         assert both.catalog.identified(["doi:10.1/a"])["doi:10.1/a"][:2] == [places[0], (places[0][0], "b")]
         alone = [opened.of(owner).catalog.document("c", "a") for owner in ("ann", "bob")]
         assert [both.catalog.documents_at(places)[place] for place in places] == alone
+        listed = [(row.namespace, row.document.key) for row in both.catalog.documents(Selection())]
+        for number, place in enumerate(listed):
+            following = both.catalog.documents(Selection(), after=place)
+            assert [(row.namespace, row.document.key) for row in following] == listed[number + 1 :]
         assert [both.catalog.texts(places)[place] for place in places] == [each.text for each in alone if each]
         for place, owner in zip(places, ("ann", "bob"), strict=True):
             assert {hit.owner for hit in both.catalog.chunks_of(*place)} == {owner}

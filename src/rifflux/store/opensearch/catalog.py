@@ -407,8 +407,12 @@ class OpenSearchCatalog(Catalog):
     ) -> Iterator[Listed]:
         position: Sequence[Any] = ()
         if after is not None and order is Order.PLACE:
-            # No owner's name sorts after this one.
-            position = (keyword(after[0]), keyword(after[1]), "\U0010ffff", "")
+            # No owner's name and no row's id sorts after this one.
+            last = chr(0x10FFFF)
+            position = (keyword(after[0]), keyword(after[1]), last, last)
+            namespace, owner = parted(after[0])
+            if self.rows.several and owner in self.rows.owners:
+                position = (keyword(namespace), keyword(after[1]), owner, last)
         elif after is not None:
             row = self._at([after], ("order", "added", "row")).get(after)
             if row is None:

@@ -219,22 +219,29 @@ class SqliteCatalog(Catalog):
     ) -> Iterator[Listed]:
         view, conditions, bound = self._selected(where)
         by, following = sql.ORDERS[order]
+        names = self.view.names
         if after is not None:
             conditions.append(following)
             bound |= {"after_namespace": after[0], "after_key": after[1], "after_owner": LAST_OWNER}
+            namespace, owner = parted(after[0])
+            for number, name in names.items():
+                if name == owner:
+                    bound |= {"after_namespace": namespace, "after_owner": number}
             if order is not Order.PLACE:
                 places = self._in(after[0], sql.PLACE, {"key": after[1]})
                 if not places:
                     return
                 bound |= {"after_time": places[0][0], "after_id": places[0][1]}
-        names = self.view.names
         text = ("document_text.text", sql.WITH_TEXT) if with_text else ("''", "")
         while most is None or most > 0:
             size = PAGE if most is None else min(PAGE, most)
             statement = sql.LISTED.format(text=text[0], join=text[1], condition=" and ".join(conditions), order=by)
             rows = view.rows(statement, {**bound, "limit": size})
-            for row in rows:
-                yield _listed(names, row)
+            try:
+                listed = [_listed(names, row) for row in rows]
+            except MISREAD as error:
+                raise misread(view, error) from error
+            yield from listed
             if len(rows) < size:
                 return
             if following not in conditions:
