@@ -214,6 +214,7 @@ REFUSED: Mapping[str, Callable[[World, Asked], Any]] = {
     "admin.check": lambda w, a: w.ann.admin.check(),
     "admin.repair": lambda w, a: w.ann.admin.repair(),
     "admin.backup": lambda w, a: w.ann.admin.backup("nowhere.db"),
+    "admin.copy": lambda w, a: w.ann.admin.copy("nowhere.db"),
     "admin.extract": lambda w, a: w.ann.admin.extract("nowhere.db"),
     "admin.models": lambda w, a: w.ann.admin.models(),
     "admin.switch": lambda w, a: w.ann.admin.switch("hash:32"),

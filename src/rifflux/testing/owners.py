@@ -62,7 +62,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "documents_at": lambda store, ids: dict(store.catalog.documents_at([("c", key) for key in _KEYS])),
     "texts": lambda store, ids: dict(store.catalog.texts([("c", key) for key in _KEYS])),
     "code_of": lambda store, ids: dict(store.catalog.code_of(ids)),
-    "stored": lambda store, ids: [*store.catalog.stored()] if len(store.owners) == 1 else [],
+    "stored": lambda store, ids: _plain_documents(store) if len(store.owners) == 1 else [],
     "chunks_of": lambda store, ids: [store.catalog.chunks_of("c", key) for key in _KEYS],
     "around": lambda store, ids: dict(store.catalog.around([("c", key) for key in _KEYS], 5, 3)),
     "files": lambda store, ids: store.catalog.files("/root"),
@@ -124,6 +124,11 @@ _REFUSED = frozenset(_ACCOUNTS.split())
 def _plain_records(records: Iterable[Record]) -> list[Any]:
     """Return records without what is drawn by chance, and what counts those of others: numbers and versions."""
     return [replace(each, key=each.key.partition(KEY)[0], number=0, version="") for each in records]
+
+
+def _plain_documents(store: Store) -> list[Any]:
+    """Return all that is stored of documents, without their numbers, which count those of others."""
+    return [replace(each, number=0) for each in store.catalog.stored()]
 
 
 def _vector(store: Store) -> Vectors:
