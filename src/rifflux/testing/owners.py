@@ -100,7 +100,8 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "first_of": lambda store, ids: store.catalog.first_of(Filter(kinds=("note",)), 100).tolist(),
     "setting": lambda store, ids: store.records.setting("mine"),
     "settings": lambda store, ids: dict(store.records.settings()),
-    "kinds": lambda store, ids: {*store.records.kinds()},
+    # Records of the unnamed owner concern everybody: collections, tokens and more.
+    "kinds": lambda store, ids: {"note", "event"} & {*store.records.kinds()},
     "get": lambda store, ids: _plain_records([store.records.get("note", "mine") or Record("", "")]),
     "scan": lambda store, ids: [_plain_records(store.records.scan(Where(kind))) for kind in ("note", "event")],
     "sum": lambda store, ids: store.records.sum(Where("note"), ("user",), ("amount",)),
