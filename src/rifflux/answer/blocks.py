@@ -9,8 +9,8 @@ sentence and precedes text is a term or a heading.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, dropwhile, groupby, pairwise, takewhile
 from textwrap import dedent
 
@@ -186,7 +186,10 @@ def _grown(text: str, block: AnswerBlock, own: Sequence[Unit], first: int, last:
         if len(_rendered(text, own[start:behind])) <= LONGEST_LIST:
             end = max(end, behind - 1)  # What introduces a list announces all of it.
     if end > last and own[end].kind == ITEM and end + 1 < len(own) and own[end + 1].kind == ITEM:
-        return _with_list(text, before, own, start, end)
+        listed = _with_list(text, before, own, start, end)
+        if block.kind == ITEM and CUT in listed.text:
+            return block
+        return completed(listed, [block.text])
     if (start, end) == (first, last):
         return block
     span = (own[start].span[0], own[end].span[1])
@@ -359,6 +362,20 @@ def _listed(text: str, introduction: Sequence[Unit], items: Sequence[Sequence[Un
     left = max(LEAST_OF_ITEM, (SHORTENED - len(above)) // len(items))
     lines = [_beginning(_item(text, item), left) for item in items]
     return AnswerBlock(LIST, span, "\n\n".join(filter(None, (above, "\n".join(lines)))))
+
+
+def completed(block: AnswerBlock, items: Iterable[str]) -> AnswerBlock:
+    """Return a list in which these items are whole, as far as it stays within `LONGEST_LIST` characters."""
+    lines = block.text.split("\n")
+    for item in items:
+        term, _, description = item.partition("\n\n")
+        for place, line in enumerate(lines):
+            whole = f"- {term}: {description}" if line.startswith(f"- {term}: ") else item
+            is_cut = line.endswith(CUT) and whole.startswith(line.removesuffix(CUT))
+            if is_cut and len(block.text) + len(whole) - len(line) <= LONGEST_LIST:
+                lines[place] = whole
+                block = replace(block, text="\n".join(lines))
+    return block
 
 
 def _item(text: str, units: Sequence[Unit]) -> str:

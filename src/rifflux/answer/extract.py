@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from rifflux.answer.blocks import LIST, TABLE, AnswerBlock, blocks, grown
+from rifflux.answer.blocks import LIST, TABLE, AnswerBlock, blocks, completed, grown
 from rifflux.answer.documented import documented_blocks
 from rifflux.answer.gather import Evidence, Found
 from rifflux.answer.marking import QuestionTokens, sentence_spans
@@ -237,13 +237,16 @@ def chosen(
 
 
 def _whole(blocks: Sequence[Candidate]) -> Candidate:
-    """Return the list or table of which several of the best blocks are parts, or else the best block."""
+    """Return the list or table of which several of the best blocks are parts, or else the best block.
+
+    The items among the best blocks are quoted whole, also in a list that is shortened.
+    """
     best = blocks[0]
-    for each in blocks[1:]:
+    for each in blocks:
         if each.block.kind in (LIST, TABLE) and each.score >= best.score - MARGIN and each.holds(best):
             parts = [other for other in blocks[:PARTS] if other is not each and each.holds(other)]
-            if len(parts) > 1:
-                return each
+            if len(parts) > 1 or each is best:
+                return replace(each, block=completed(each.block, [part.block.text for part in parts]))
     return best
 
 
