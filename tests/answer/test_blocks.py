@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.answer.blocks import blocks, grown
+from rifflux.answer.blocks import LIST, blocks, completed, grown
 from rifflux.text.turns import turn_lead
 
 SETTINGS = "cache.size\n\nThe number of entries. The default is 500.\n\ncache.ttl\n\nSeconds that an entry lives."
@@ -218,6 +218,22 @@ def test_of_a_long_list_every_item_is_quoted_by_its_beginning() -> None:
     whole = next(text for text in found if all(name in text for name in ("We grow:", "Apples", "Pears", "Plums")))
     assert len(whole) < 600
     assert whole.count("…") == 3
+
+
+def test_the_item_that_answers_is_quoted_whole_where_its_list_is_long() -> None:
+    items = [
+        f"- Threshold {name}: two entries with a score of that many points are alike, and are merged; {name} is 4."
+        for name in "abcdefghijkl"
+    ]
+    text = "These are the thresholds.\n\n" + "\n".join(items)
+    found = blocks(text)
+    (answer,) = (each for each in found if each.text == items[3])
+    (whole,) = (each for each in found if each.kind == LIST)
+    assert grown(text, answer).text == items[3]
+    assert items[3] not in whole.text
+    kept = completed(whole, [items[3]])
+    assert items[3] in kept.text
+    assert kept.span == whole.span
 
 
 def test_terms_that_a_paragraph_introduces_are_a_list() -> None:
