@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 import time
 from collections import Counter
@@ -54,21 +55,20 @@ class Workers:
         if (busy := self._abandoned[name]) >= self.most_abandoned:
             raise Late(f"still busy with {busy} earlier requests")
         task = _Task(work, Patience(deadline, retries))
-        thread: _Thread | None = None
-        while thread is None and _idle:
-            try:
-                thread = _idle.pop()
-            except IndexError:
+        waiting: _Thread | None = None
+        priority = _priority() if _idle else 0
+        for each in tuple(_idle):
+            if each.priority == priority:
+                try:
+                    _idle.remove(each)
+                except ValueError:  # another caller took it, or it ended
+                    continue
+                waiting = each
                 break
-            # The threads of a process do not exist in its forks.
-            if thread.process != os.getpid():
-                thread = None
-        is_new = thread is None
-        if thread is None:
-            thread = _Thread()
+        thread = waiting or _Thread()
         thread.name = name
         thread.tasks.put(task)
-        if is_new:
+        if waiting is None:
             thread.start()
         # A lock waits no longer than this in one go; a later deadline is none.
         patience = min(deadline - time.perf_counter(), threading.TIMEOUT_MAX)
@@ -134,7 +134,7 @@ class _Thread(threading.Thread):
     def __init__(self) -> None:
         super().__init__(daemon=True)
         self.tasks: SimpleQueue[_Task[Any]] = SimpleQueue()
-        self.process = os.getpid()
+        self.priority = _priority()
 
     def run(self) -> None:
         while True:
@@ -149,6 +149,7 @@ class _Thread(threading.Thread):
             stays = task.run() and len(_idle) < MOST_IDLE
             if stays:
                 self.name = IDLE
+                self.priority = _priority()
                 _idle.append(self)
             task.ended.release()
             # What the work refers to must not live as long as this thread waits.
@@ -157,8 +158,18 @@ class _Thread(threading.Thread):
                 return
 
 
-#: The threads that wait for work. Lists append, pop and remove atomically, also between threads.
+#: The threads that wait for work. Lists append and remove atomically, also between threads.
 _idle: list[_Thread] = []
+if hasattr(os, "register_at_fork"):
+    # A fork has none of its parent's threads.
+    os.register_at_fork(after_in_child=_idle.clear)
+
+
+def _priority() -> int:
+    """Return the priority of this thread, which only Linux has."""
+    if sys.platform != "linux":
+        return 0
+    return os.getpriority(os.PRIO_PROCESS, 0)
 
 
 # Limits on a thread's requests, which the code that sends them observes
