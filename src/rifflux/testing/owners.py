@@ -156,7 +156,8 @@ def _searched(store: Store, query: Query) -> tuple[object, ...]:
 
 
 def _plain(vectors: Mapping[int, Any]) -> dict[int, list[float]]:
-    return {id: vector.tolist() for id, vector in vectors.items()}
+    """Return vectors as lists, by id; their order may depend on when others wrote theirs."""
+    return {id: vectors[id].tolist() for id in sorted(vectors)}
 
 
 def _given(method: Callable[..., object]) -> list[object]:

@@ -55,7 +55,7 @@ def test_what_is_sent_is_imported_as_the_file_is(index: Index, name: str, tmp_pa
     path = tmp_path / name
     path.write_bytes(FILES[name])
     report = named(index.works.import_files(path, license="CC0-1.0"), tmp_path)
-    how = {"setting": None, "contents": None}  # and how often it was changed
+    how = {"setting": None, "settings": None, "contents": None}  # and how often it was changed
     with rifflux.open(":memory:", model="hash:64") as other:
         sent = other.works.import_upload(name, FILES[name], license="CC0-1.0")
         assert named(sent, tmp_path) == report

@@ -311,14 +311,15 @@ VALUES = {
     "namespace": "document.namespace",
     "folder": f"iif(instr(document.path, '/') > 1, document.namespace || '/' || {FOLDER}, null)",
 }
-COLUMN_VALUES = (
-    f"select {{value}}, 'text', count(*) from document where {{condition}} and {{value}} is not null {_MOST}"
-)
+COLUMN_VALUES = f"""
+select {{value}}, 'text', count(*) from document
+where document.owner = :owner and {{condition}} and {{value}} is not null
+{_MOST}"""
 METADATA_VALUES = f"""
 select each.atom, each.type, count(distinct document.id)
 from document,
     json_each(iif(json_type(metadata, :at) = 'array', metadata -> :at, json_array(metadata -> :at))) as each
-where {{condition}} and each.type in ('text', 'integer', 'real', 'true', 'false')
+where document.owner = :owner and {{condition}} and each.type in ('text', 'integer', 'real', 'true', 'false')
 {_MOST}"""
 
 #: The languages of documents that differ from the index's.
