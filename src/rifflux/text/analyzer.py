@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import filterfalse, pairwise
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rifflux.errors import InvalidArgument
 from rifflux.text.lexicon import stop_words
@@ -169,10 +169,14 @@ class Analyzer:
     def _stem(self) -> Callable[[str], str]:
         if self.language == "none":
             return str
+        return self._stemmer.stemWord  # type: ignore[no-any-return]
+
+    @cached_property
+    def _stemmer(self) -> Any:
         import Stemmer
 
         # The cache above stores whole tokens, so the stemmer's own would only cost memory.
-        return Stemmer.Stemmer(self.language, 0).stemWord  # type: ignore[no-any-return]
+        return Stemmer.Stemmer(self.language, 0)
 
     @cached_property
     def _stop(self) -> frozenset[str]:
@@ -199,6 +203,12 @@ class Analyzer:
         """Split the normalized `text` at blanks, and return each word with its unfolded tokens."""
         words = self._plain(text).split()
         return list(zip(words, (_tokens_of(word) for word in words), strict=True))
+
+    def stems(self, words: Sequence[str]) -> Sequence[str]:
+        """Return the terms of words of ASCII letters in lower case; they are not remembered."""
+        if self.language == "none":
+            return words
+        return self._stemmer.stemWords(words)  # type: ignore[no-any-return]
 
     @cached_property
     def terms_of(self) -> Callable[[str], tuple[str, ...]]:

@@ -191,8 +191,8 @@ def _near(term: str, word: str, analyzer: Analyzer, vocabulary: NearTerms) -> li
     # If changing one letter suffices, two are not tried.
     for letters in range(1, most + 1):
         near = vocabulary(term[0], len(term) - letters, len(term) + letters, NearSpelling(term, letters))
-        if not near and letters == 1 and len(word) <= LONGEST_CHANGED:
-            changed = frozenset(analyzer.terms(" ".join(_changed(word.casefold()))))
+        if not near and letters == 1 and len(word) <= LONGEST_CHANGED and word.isascii():
+            changed = frozenset(analyzer.stems([*_changed(word.lower())]))
             longest = max(map(len, changed), default=0)
             near = vocabulary(term[0], SHORTEST - 1, longest, changed.__contains__)
         if near:
