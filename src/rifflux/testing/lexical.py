@@ -7,7 +7,7 @@ import pytest
 
 from rifflux.store import VARIANT, Placed, Removal, Store, by_words, holding
 from rifflux.testing.making import WEIGHTS, NeedsStore, change, keys_of, words
-from rifflux.text.analyzer import analyzer
+from rifflux.text.analyzer import AnyOf, analyzer
 from rifflux.types import Filter, Query, Ranking
 
 
@@ -176,6 +176,9 @@ class LexicalContract(NeedsStore):
         assert dict(store.lexical.vocabulary("ri", 1, 9)) == {"river": 2}
         assert dict(store.lexical.vocabulary("x", 1, 9)) == {}
         assert dict(store.lexical.vocabulary("r", 1, 9, lambda term: "v" in term)) == {"river": 2, "ravin": 1}
+        some = AnyOf(("river", "ravin", "revir", "rapid", "cach"))
+        assert dict(store.lexical.vocabulary("r", 5, 5, some)) == {"river": 2, "rapid": 1, "ravin": 1}
+        assert dict(store.lexical.vocabulary("ri", 1, 4, some)) == {}
 
     def test_the_vocabulary_forgets_what_is_removed(self, store: Store) -> None:
         store.catalog.write(Placed("c", change("a", "river rapid", first_id=1)))

@@ -412,6 +412,12 @@ class NearSpelling:
         return other.isalpha() and distance(self.term, other, self.most) <= self.most
 
 
+class AnyOf(frozenset[str]):
+    """Matches some words. A store may look these up instead of comparing each of its terms."""
+
+    __call__ = frozenset.__contains__
+
+
 def distance(one: str, other: str, most: int) -> int:
     """Return the edit distance of two words, or `most + 1` if it is larger than `most`.
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import rifflux.text
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.text.analyzer import Analyzer, NearSpelling
+from rifflux.text.analyzer import Analyzer, AnyOf, NearSpelling
 from rifflux.text.symbols import symbol_names
 from rifflux.types import Clause, Notice, Query
 
@@ -192,9 +192,8 @@ def _near(term: str, word: str, analyzer: Analyzer, vocabulary: NearTerms) -> li
     for letters in range(1, most + 1):
         near = vocabulary(term[0], len(term) - letters, len(term) + letters, NearSpelling(term, letters))
         if not near and letters == 1 and len(word) <= LONGEST_CHANGED and word.isascii():
-            changed = frozenset(analyzer.stems([*_changed(word.lower())]))
-            longest = max(map(len, changed), default=0)
-            near = vocabulary(term[0], SHORTEST - 1, longest, changed.__contains__)
+            changed = AnyOf(analyzer.stems([*_changed(word.lower())]))
+            near = vocabulary(term[0], SHORTEST - 1, len(word) + 1, changed)
         if near:
             return sorted(near, key=lambda each: (-near[each], each))[:MOST_SPELLINGS]
     return []

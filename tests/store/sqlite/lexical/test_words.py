@@ -31,7 +31,7 @@ from rifflux.store.sqlite.lexical import words_index
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
 from rifflux.store.sqlite.lexical.words_index import WordsIndex
 from rifflux.testing import WEIGHTS, StoreContract, change, words
-from rifflux.text.analyzer import NearSpelling
+from rifflux.text.analyzer import AnyOf, NearSpelling
 from rifflux.types import Filter, Query, Ranking
 from tests.support.agents import eventually
 from tests.support.exploring import examples
@@ -171,6 +171,9 @@ def answers(store: SqliteStore, query: Query, owners: tuple[str, ...]) -> list[A
         size = len(like.term)
         near = lexical.vocabulary(like.term[0], size - like.most, size + like.most, like)
         found.append(dict(sorted(near.items())))
+    for start in "rnqc":
+        some = AnyOf(("river", "rivr", "naiv", "naïv", "queue", "queu", "cach", "c++", "revir"))
+        found.append(dict(sorted(lexical.vocabulary(start, 3, 5, some).items())))
     return found
 
 

@@ -17,7 +17,7 @@ from rifflux.store.lexical import FieldWeights, TermSequences
 from rifflux.store.sqlite.connection.derived import Unfit
 from rifflux.store.sqlite.lexical.words_file import WordsFile, fields_of
 from rifflux.store.sqlite.query import MOST_ROWS, NO_MATCHES, Matches, Terms, joined, norms, plain_words, words_of
-from rifflux.text.analyzer import NearSpelling
+from rifflux.text.analyzer import AnyOf, NearSpelling
 from rifflux.types import Clause, Ids, Scores
 
 Array = NDArray[Any]
@@ -365,11 +365,13 @@ class VisibleWords:
         counts = {}
         if isinstance(like, NearSpelling):
             among = self.file.near(start, shortest, longest, like)
+        elif isinstance(like, AnyOf):
+            among = self.file.any_of(start, like)
         else:
             among = self.file.terms(start, shortest, longest)
         sees_all = self._is_hidden is None and self._base == len(self.file)
         for term, number in among:
-            if like is not None and not like(term):
+            if not shortest <= len(term) <= longest or (like is not None and not like(term)):
                 continue
             if sees_all:
                 count = int(self.file.starts[number + 1] - self.file.starts[number])

@@ -16,7 +16,7 @@ from __future__ import annotations
 import mmap
 import os
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -152,9 +152,7 @@ class WordsFile:
     def near(self, start: str, shortest: int, longest: int, like: NearSpelling) -> Iterator[tuple[str, int]]:
         """Yield the terms of so many characters that begin so and may be near another, each with its number."""
         among = self.beginning(start)
-        ends = self.ends[among]
-        begins = np.concatenate([self.ends[among.start - 1 : among.start] if among.start else [0], ends[:-1]])
-        sizes = ends - begins[: len(ends)]
+        sizes = self._sizes(among)
         letters = self.letters[among]
         (wanted,) = letters_in(np.frombuffer(encoded(like.term), "u1"), np.array([0]))
         differing = np.bitwise_count(letters ^ wanted)
@@ -165,6 +163,26 @@ class WordsFile:
             term = self.spelling(number).decode("utf-8", "surrogatepass")
             if shortest <= len(term) <= longest:
                 yield term, number
+
+    def any_of(self, start: str, words: Collection[str]) -> Iterator[tuple[str, int]]:
+        """Yield those of some words that are terms and begin so, each with its number."""
+        spelled = [encoded(word) for word in words if word]
+        lengths = np.array([len(each) for each in spelled], np.int64)
+        letters = letters_in(np.frombuffer(b"".join(spelled), "u1"), np.cumsum(lengths) - lengths)
+        among = self.beginning(start)
+        # Few terms have as many bytes and the same letters.
+        keys = self._sizes(among).astype(np.int64) << 32 | self.letters[among]
+        for number in (np.flatnonzero(np.isin(keys, lengths << 32 | letters)) + among.start).tolist():
+            term = self.spelling(number).decode("utf-8", "surrogatepass")
+            if term in words:
+                yield term, number
+
+    def _sizes(self, among: slice) -> Array:
+        """Return the number of bytes of some terms."""
+        ends = self.ends[among]
+        begins = np.concatenate([self.ends[among.start - 1 : among.start] if among.start else [0], ends[:-1]])
+        sizes: Array = ends - begins[: len(ends)]
+        return sizes
 
     def postings(self, number: int) -> slice:
         """Return the slice of a term's postings."""
