@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.answer.blocks import LIST, blocks, completed, grown
+from rifflux.answer.blocks import LIST, blocks, grown, with_whole_items
 from rifflux.text.turns import turn_lead
 
 SETTINGS = "cache.size\n\nThe number of entries. The default is 500.\n\ncache.ttl\n\nSeconds that an entry lives."
@@ -231,7 +231,7 @@ def test_the_item_that_answers_is_quoted_whole_where_its_list_is_long() -> None:
     (whole,) = (each for each in found if each.kind == LIST)
     assert grown(text, answer).text == items[3]
     assert items[3] not in whole.text
-    kept = completed(whole, [items[3]])
+    kept = with_whole_items(whole, [items[3]])
     assert items[3] in kept.text
     assert kept.span == whole.span
 

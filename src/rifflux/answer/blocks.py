@@ -60,7 +60,6 @@ _LEADS = re.compile(r"[:：][\"'”’»)\]*_`]*\s*\Z")
 _VALUED = re.compile(r"\s*[^\W\d][^:：]*[:：]\s+\S")
 #: What introduces code in reStructuredText, and follows the name of a directive.
 _DOUBLE_COLON = re.compile(r"\s*::(?=\s|\Z)")
-_SENTENCE_END = re.compile(r"[.!?。！？](?=\s)")
 _ASKS = re.compile(r"[?？][\"'”’»)\]*_`]*\s*\Z")
 _PROMPT = re.compile(r"\s*(?:\$|%|>>>|C:\\>)\s+\S")
 _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
@@ -189,7 +188,7 @@ def _grown(text: str, block: AnswerBlock, own: Sequence[Unit], first: int, last:
         listed = _with_list(text, before, own, start, end)
         if block.kind == ITEM and CUT in listed.text:
             return block
-        return completed(listed, [block.text])
+        return with_whole_items(listed, [block.text])
     if (start, end) == (first, last):
         return block
     span = (own[start].span[0], own[end].span[1])
@@ -364,7 +363,7 @@ def _listed(text: str, introduction: Sequence[Unit], items: Sequence[Sequence[Un
     return AnswerBlock(LIST, span, "\n\n".join(filter(None, (above, "\n".join(lines)))))
 
 
-def completed(block: AnswerBlock, items: Iterable[str]) -> AnswerBlock:
+def with_whole_items(block: AnswerBlock, items: Iterable[str]) -> AnswerBlock:
     """Return a list in which these items are whole, as far as it stays within `LONGEST_LIST` characters."""
     lines = block.text.split("\n")
     for item in items:
@@ -390,8 +389,8 @@ def _beginning(text: str, longest: int) -> str:
     """Return the beginning of a text: whole sentences if any fit, or else whole words."""
     if len(text) <= longest:
         return text
-    ends = [end for match in _SENTENCE_END.finditer(text) if (end := match.end()) <= longest]
-    end = ends[-1] if ends and ends[-1] >= LEAST_OF_ITEM else text.rfind(" ", 0, longest)
+    ends = [piece.span[1] for piece in pieces(text) if LEAST_OF_ITEM <= piece.span[1] <= longest]
+    end = ends[-1] if ends else text.rfind(" ", 0, longest)
     return text[: max(end, 1)].rstrip() + CUT
 
 

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from rifflux.answer.blocks import LIST, TABLE, AnswerBlock, blocks, completed, grown
+from rifflux.answer.blocks import LIST, TABLE, AnswerBlock, blocks, grown, with_whole_items
 from rifflux.answer.documented import documented_blocks
 from rifflux.answer.gather import Evidence, Found
 from rifflux.answer.marking import QuestionTokens, sentence_spans
@@ -246,7 +246,7 @@ def _whole(blocks: Sequence[Candidate]) -> Candidate:
         if each.block.kind in (LIST, TABLE) and each.score >= best.score - MARGIN and each.holds(best):
             parts = [other for other in blocks[:PARTS] if other is not each and each.holds(other)]
             if len(parts) > 1 or each is best:
-                return replace(each, block=completed(each.block, [part.block.text for part in parts]))
+                return replace(each, block=with_whole_items(each.block, [part.block.text for part in parts]))
     return best
 
 
