@@ -533,6 +533,12 @@ def _put_documents(
     """Put documents with their records and uses; `known` are those that are there already, by name."""
     if not some:
         return
+    used = defaultdict[str, list[str]](list)
+    for each in some:
+        if each.uses:
+            namespace, key = _name_of(each)
+            used[namespace].append(key)
+    counted = {namespace: mine.catalog.uses(namespace, keys) for namespace, keys in used.items()}
     others: list[Write] = []
     for each in some:
         namespace, key = _name_of(each)
@@ -541,8 +547,8 @@ def _put_documents(
             others.append(SourceData(namespace, key, each.records))
         if each.uses:
             uses, used_at = each.uses
-            counted, _ = mine.catalog.uses(namespace, [key]).get(key, (0, 0.0))
-            others.append(DocumentUses(namespace, [key], used_at, uses - counted))
+            known_uses, _ = counted[namespace].get(key, (0, 0.0))
+            others.append(DocumentUses(namespace, [key], used_at, uses - known_uses))
     mine.catalog.write(*placed, *others)
 
 

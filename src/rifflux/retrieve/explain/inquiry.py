@@ -341,16 +341,18 @@ class Inquiry:
         """Return the query's terms, both those that a chunk contains and those that it lacks."""
         query = self.plan.query
         chunks = (self.plan.execution.statistics or NO_STATISTICS).chunks
+        frequencies = frequencies_of(self.plan, _clauses(query))
+        contained = [bool(each.any()) for each in self.plan.evidence.holders([*frequencies], one)]
         return tuple(
             QueryTerm(
                 " ".join(clause),
                 in_typed_words(clause, self.typed),
                 count,
                 idf(chunks, count),
-                bool(len(self.plan.evidence.holding(clause, one))),
+                is_contained,
                 clause in query.variants,
             )
-            for clause, count in frequencies_of(self.plan, _clauses(query)).items()
+            for (clause, count), is_contained in zip(frequencies.items(), contained, strict=True)
         )
 
     def _contributions(self, row: Candidates) -> Mapping[str, float]:

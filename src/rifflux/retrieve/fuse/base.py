@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.table import SCORE, Candidates
-from rifflux.store import ChunkFacts, CodePiece, Store, TermSequences, holding
+from rifflux.store import ChunkFacts, CodePiece, Store, TermSequences
 from rifflux.text.analyzer import Analyzer, idf
 from rifflux.types import (
     Clause,
@@ -199,12 +199,8 @@ class IndexFacts:
             found[missing] = np.vecdot(np.array([*known.values()]), vector / length)
         return found
 
-    def holding(self, clause: Clause, ids: Ids) -> Ids:
-        """Return the chunks that contain a term, or a phrase of adjacent terms."""
-        return holding(self.reader.lexical, clause, ids) if self.reader else ids[:0]
-
     def holders(self, clauses: Sequence[Clause], ids: Ids) -> NDArray[np.bool_]:
-        """Return for each clause which of the chunks contain its terms side by side."""
+        """Return for each clause which of the chunks contain its term, or its terms side by side."""
         if not clauses or not self.reader:
             return np.zeros((len(clauses), len(ids)), np.bool_)
         return self.reader.lexical.holders(clauses, ids)

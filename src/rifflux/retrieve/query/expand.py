@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, permutations, product, starmap
 from pathlib import Path
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 import rifflux.text
@@ -34,8 +35,6 @@ SHORTEST_FOR_TWO = 8
 MOST_SPELLINGS = 3
 #: The length up to which the words that are one letter from a word are tried.
 LONGEST_CHANGED = 24
-#: The letters that may be missing from a word, besides its own.
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 #: The maximum number of unknown words corrected: a pasted page of another language must not cost seconds.
 MOST_MENDED = 4
 #: The maximum number of variants looked up in the texts to show them as people write them.
@@ -201,7 +200,7 @@ def _near(term: str, word: str, analyzer: Analyzer, vocabulary: NearTerms) -> li
 
 def _changed(word: str) -> Iterator[str]:
     """Yield the words that are one edit from a word, behind its first letter."""
-    letters = sorted({*_LETTERS, *word})
+    letters = sorted({*ascii_lowercase, *word})
     for place in range(1, len(word) + 1):
         before = word[:place]
         behind = word[place:]

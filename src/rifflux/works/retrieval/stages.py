@@ -375,7 +375,7 @@ def meeting_limits(store: Store, query: Query, ranking: Ranking) -> Ranking:
     if query.filter and len(ids):
         ids = ids[np.isin(ids, store.catalog.passing(query.filter, ids))]
     for clause in query.required if len(ids) else ():
-        ids = ids[np.isin(ids, holding(store.lexical, clause, ids))]
+        ids = holding(store.lexical, clause, ids)
     for clause in query.excluded if len(ids) else ():
         ids = ids[~np.isin(ids, holding(store.lexical, clause, ids))]
     passing = np.isin(ranking.ids, ids)
