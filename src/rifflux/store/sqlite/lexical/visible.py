@@ -366,12 +366,12 @@ class VisibleWords:
         if isinstance(like, NearSpelling):
             among = self.file.near(start, shortest, longest, like)
         elif isinstance(like, AnyOf):
-            among = self.file.any_of(start, like)
+            among = self.file.any_of(start, shortest, longest, like)
         else:
             among = self.file.terms(start, shortest, longest)
         sees_all = self._is_hidden is None and self._base == len(self.file)
         for term, number in among:
-            if not shortest <= len(term) <= longest or (like is not None and not like(term)):
+            if like is not None and not like(term):
                 continue
             if sees_all:
                 count = int(self.file.starts[number + 1] - self.file.starts[number])

@@ -16,7 +16,7 @@ from __future__ import annotations
 import mmap
 import os
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, StateStamp, Unfit, private
 from rifflux.store.sqlite.connection.engine import Current
 from rifflux.store.sqlite.query import WORDS, Ascending, places_of
-from rifflux.text.analyzer import NearSpelling
+from rifflux.text.analyzer import AnyOf, NearSpelling
 from rifflux.types import Ids
 
 FORMAT = 3
@@ -68,12 +68,15 @@ class WordsFile:
     places: Array
     sequence_starts: Array
     sequences: Array
-    #: The public ids in order, once some of them were looked up.
-    _by_id: list[Ascending] = field(default_factory=list, init=False)
+    #: The public ids in order.
+    _by_id: Ascending = field(init=False)
     #: The numbers of terms that were looked up.
     _numbers: dict[str, int | None] = field(default_factory=dict, init=False)
     #: The terms with a given prefix, by length.
     _begun: dict[str, dict[int, list[tuple[str, int]]]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_id", Ascending(self.ids, self.by_id))
 
     @classmethod
     def open(cls, path: Path, expected: Current) -> WordsFile:
@@ -164,18 +167,16 @@ class WordsFile:
             if shortest <= len(term) <= longest:
                 yield term, number
 
-    def any_of(self, start: str, words: Collection[str]) -> Iterator[tuple[str, int]]:
-        """Yield those of some words that are terms and begin so, each with its number."""
-        spelled = [encoded(word) for word in words if word]
+    def any_of(self, start: str, shortest: int, longest: int, like: AnyOf) -> Iterator[tuple[str, int]]:
+        """Yield the terms of so many characters that begin so and may be one of some words, each with its number."""
+        spelled = [encoded(word) for word in like if word and shortest <= len(word) <= longest]
         lengths = np.array([len(each) for each in spelled], np.int64)
         letters = letters_in(np.frombuffer(b"".join(spelled), "u1"), np.cumsum(lengths) - lengths)
         among = self.beginning(start)
         # Few terms have as many bytes and the same letters.
         keys = self._sizes(among).astype(np.int64) << 32 | self.letters[among]
         for number in (np.flatnonzero(np.isin(keys, lengths << 32 | letters)) + among.start).tolist():
-            term = self.spelling(number).decode("utf-8", "surrogatepass")
-            if term in words:
-                yield term, number
+            yield self.spelling(number).decode("utf-8", "surrogatepass"), number
 
     def _sizes(self, among: slice) -> Array:
         """Return the number of bytes of some terms."""
@@ -214,9 +215,7 @@ class WordsFile:
 
     def rows_of_ids(self, ids: Ids) -> Ids:
         """Return the row of each public id, or -1."""
-        if not self._by_id:
-            self._by_id.append(Ascending(self.ids, self.by_id))
-        return self._by_id[0].places_of(ids)
+        return self._by_id.places_of(ids)
 
     def rows_of_chunks(self, chunks: Ids) -> Ids:
         """Return the row of each chunk, or -1."""

@@ -100,8 +100,11 @@ class PackedVectors:
     scales: NDArray[np.float32]
     signs: NDArray[np.uint64]
     values: NDArray[np.int16]
-    #: The public ids in order, once some of them were looked up.
-    _by_id: list[Ascending] = field(default_factory=list, init=False, repr=False)
+    #: The public ids in order.
+    _by_id: Ascending = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_id", Ascending(self.ids, self.by_id))
 
     @classmethod
     def open(cls, path: Path, expected: Current, model: int) -> PackedVectors:
@@ -146,9 +149,7 @@ class PackedVectors:
 
     def rows_of_ids(self, ids: Ids) -> Ids:
         """Return the rows of public ids, without those that have none."""
-        if not self._by_id:
-            self._by_id.append(Ascending(self.ids, self.by_id))
-        rows = self._by_id[0].places_of(ids).astype(np.int64)
+        rows = self._by_id.places_of(ids).astype(np.int64)
         return rows[rows >= 0]
 
     def cosines(self, rows: Ids, vector: Vectors) -> Scores:
