@@ -245,6 +245,18 @@ class TestWhatAFilterLeaves:
         assert [note.text for note in notes if note.code == "filter.unmatched"] == told
 
 
+@pytest.mark.parametrize("sign", ["", "-", "+"])
+def test_terms_that_are_not_looked_for_are_counted(library: Index, sign: str) -> None:
+    def shortened(words: int) -> list[dict[str, Any]]:
+        question = "kestrel " + " ".join(f"{sign}zor{'abcdefghij'[n // 26]}{chr(97 + n % 26)}k" for n in range(words))
+        notes = library.search(question, mode="lexical").trace.notes
+        return [dict(note.data) for note in notes if note.code == "query.shortened"]
+
+    assert shortened(200) == []
+    (data,) = shortened(259)
+    assert data["terms"] > data["read"]
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
         ("arguments", "allowed"),

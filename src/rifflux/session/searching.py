@@ -46,7 +46,7 @@ from rifflux.session.folders import resolved
 from rifflux.session.profile import CREDITS, EXPANSION, FETCH, FUSE, PAGE, SHORTCUT, STAGES
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
-from rifflux.store import CandidateRequest, Store, chunk_at
+from rifflux.store import MOST_CLAUSES, CandidateRequest, Store, chunk_at
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.highlight import spelling_of
 from rifflux.types import CREDITS as CREDIT_ROLES
@@ -406,6 +406,10 @@ class Searcher:
                 names = [SEMANTIC]
             elif parsed.execution.vector is not None:
                 names = [LEXICAL, SEMANTIC]
+        asked = max(len(query.clauses), len(query.required), len(query.excluded), len(query.prefixes))
+        if asked > MOST_CLAUSES:
+            text = f"the question has {asked} terms: only the first {MOST_CLAUSES} are looked for"
+            notes.append(Notice("query.shortened", text, data={"terms": asked, "read": MOST_CLAUSES}))
         is_lifted = options.fuse is not None and options.fuse.anchored
         if is_lifted and "times" in profile.stages:
             from rifflux.text.moments import moments_in

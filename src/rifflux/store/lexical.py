@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from rifflux.types import Clause, Ids, Ranking
 
-__all__ = ["CONTRACT", "DEFAULT", "VARIANT", "FieldWeights", "Lexical", "TermSequences", "holding"]
+__all__ = ["CONTRACT", "DEFAULT", "MOST_CLAUSES", "VARIANT", "FieldWeights", "Lexical", "TermSequences", "holding"]
 
 #: The weight of a query's variants relative to its words: a guess may be wrong, and a rare guessed word would otherwise
 #: outweigh the common one that is meant.
 VARIANT = 0.75
+#: The maximum number of clauses of a kind that are matched: no query has as many words, and a pasted page is found by
+#: its first ones.
+MOST_CLAUSES = 256
 
 
 @dataclass(frozen=True, slots=True)

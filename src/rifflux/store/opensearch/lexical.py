@@ -10,15 +10,13 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.lexical import VARIANT, FieldWeights, Lexical
+from rifflux.store.lexical import MOST_CLAUSES, VARIANT, FieldWeights, Lexical
 from rifflux.store.opensearch.engine import ANYTHING, MOST_VALUES, PAGE, OwnedRows
 from rifflux.store.opensearch.filters import JSON, any_of, conditions, literal, none_of, terms
 from rifflux.store.opensearch.rows import HIT, PACKED, term_digest
 from rifflux.text.analyzer import okapi_idf
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
 
-#: More alternatives only cost time: no query has as many words, and a pasted page is found by its first ones.
-MOST_CLAUSES = 256
 #: Candidates beyond the limit, since the cluster rounds lengths when it names them, and the most that it names.
 SLACK = 64
 MOST_HITS = 10_000

@@ -17,14 +17,12 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.lexical import FieldWeights
+from rifflux.store.lexical import MOST_CLAUSES, FieldWeights
 from rifflux.store.sqlite.connection.counts import BITS, MOST
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
 
 #: The name of the derived file with all owners' terms.
 WORDS = "words"
-#: More alternatives only cost time: no query has as many words, and a pasted page is found by its first ones.
-MOST_CLAUSES = 256
 
 #: The maximum number of rows of terms cached per set of owners.
 MOST_ROWS = 1 << 21
