@@ -259,6 +259,22 @@ def test_filters_and_words_narrow_the_scan(store: SqliteStore) -> None:
             assert_like_exact(store, query, vector, limit)
 
 
+def test_what_a_filter_leaves_is_scanned_and_so_are_several_owners(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scan, "FEW", 64)
+    put(store, "many", vectors(1500))
+    put(store, "some", vectors(200), kind="note")
+    put(store.of("ann"), "hers", vectors(300))
+    store.local.build()
+    vector = vectors(1)[0]
+    assert_like_exact(store, Query("", filter=Filter(kinds=("note",))), vector, 20)
+    found = store.of("", "ann").semantic.nearest(Query(""), vector, 20)
+    best = [store.of(owner).semantic.nearest(Query(""), vector, 20) for owner in ("", "ann")]
+    expected = np.sort(np.concatenate([each.scores for each in best]))[::-1][:20]
+    assert found.scores == pytest.approx(expected, abs=5e-5)
+
+
 def test_a_change_of_kind_is_seen_by_the_next_filter(store: SqliteStore) -> None:
     rows = vectors(3)
     changed = change("a", "one", "two", "three", first_id=1, kind="old")

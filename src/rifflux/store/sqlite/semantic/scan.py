@@ -80,7 +80,8 @@ def nearest_among(
     """
     if len(rows) > max(FEW, limit):
         if signs is None:
-            signs = packed.signs[:, rows]
+            # Indexing would put the words of a row side by side; the scan reads one word of all rows after another.
+            signs = np.take(packed.signs, rows, axis=1)
         places, cosines = _likely(signs, None, vector, limit, lambda some: packed.cosines(rows[some], vector))
         return rows[places], cosines
     return rows, packed.cosines(rows, vector)

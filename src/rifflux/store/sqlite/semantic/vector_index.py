@@ -99,7 +99,7 @@ class Together:
             [np.arange(each.start, each.stop) for each in (packed.of(owner) for owner in owners)] or [_NO_ROWS]
         )
         rows = rows[np.argsort(packed.ids[rows])]
-        return cls(rows, packed.signs[:, rows])
+        return cls(rows, np.take(packed.signs, rows, axis=1))
 
 
 @dataclass(frozen=True, slots=True)
