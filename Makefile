@@ -44,6 +44,9 @@ demo: $(VENV)/.user
 
 environment: $(VENV)/.dev
 
+# Modules are compiled once for all processes of the tests, also where Python is told to write nothing.
+test quick: export PYTHONDONTWRITEBYTECODE :=
+
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(SPREAD)
 
