@@ -33,6 +33,13 @@ def eventually(holds: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
+def save(path: Path, text: str) -> None:
+    """Write a file in one step: whoever follows it never reads half of it."""
+    hidden = path.with_name(f".{path.name}.swp")
+    hidden.write_text(text)
+    hidden.rename(path)
+
+
 def found(index: Index, query: str) -> list[str]:
     return sorted(hit.path for hit in index.search(query, mode="lexical", top_k=1000))
 
@@ -172,7 +179,7 @@ class TestRules:
         with rifflux.open(folder / "index.db", model="hash") as index:
             index.add(folder)
             with Watching(index) as watching:
-                (folder / "new.md").write_text("A kingfisher.")
+                save(folder / "new.md", "A kingfisher.")
                 eventually(lambda: found(index, "kingfisher") == ["new.md"])
                 time.sleep(1)
                 # The first look at the folder may find the file already.
@@ -249,10 +256,10 @@ class TestCommand:
         assert process.stdout
         first = json.loads(process.stdout.readline())
         assert first["indexed_files"] == 3
-        (folder / "new.md").write_text("A kingfisher.")
+        save(folder / "new.md", "A kingfisher.")
         second = json.loads(process.stdout.readline())
         assert (second["indexed_files"], second["embedded_chunks"]) == (1, 1)
-        (folder / "newer.md").write_text("An osprey.")
+        save(folder / "newer.md", "An osprey.")
         third = json.loads(process.stdout.readline())
         assert third["indexed_paths"] == [str(folder / "newer.md")]
         process.send_signal(stop)

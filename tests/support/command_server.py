@@ -25,7 +25,7 @@ from runpy import run_module
 from types import FrameType
 from typing import Any
 
-__all__ = ["main", "request"]
+__all__ = ["CONSTANTS", "main", "request"]
 
 #: A request is one message: the descriptors come with its first bytes, and a line feed ends it.
 LARGEST = 1 << 22
@@ -51,6 +51,8 @@ LATE = (
     "rifflux.surfaces.mcp.server",
     "typer._click.decorators",
 )
+#: The variable that has other values of constants for a command, by "module:NAME", such as how long it waits.
+CONSTANTS = "CONSTANTS_OF_A_TEST"
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 
 
@@ -82,6 +84,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _run(path: str, arguments: list[str]) -> int:
+    # What comes before the command's process is known is passed on then.
+    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
     connection = request(path, arguments, os.getcwd(), dict(os.environ), (0, 1, 2))  # noqa: PTH109 - pathlib takes long to load
     replies = connection.makefile("r")
     pid = int(replies.readline())
@@ -91,6 +95,7 @@ def _run(path: str, arguments: list[str]) -> int:
 
     for number in FORWARDED:
         signal.signal(number, forward)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
     status = int(replies.readline() or -signal.SIGKILL)
     if status < 0:
         signal.signal(-status, signal.SIG_DFL)
@@ -182,6 +187,9 @@ def _become(asked: dict[str, Any], descriptors: list[int]) -> None:
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["environment"])
+    for place, value in json.loads(os.environ.pop(CONSTANTS, "{}")).items():
+        module, _, name = place.partition(":")
+        setattr(import_module(module), name, value)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115

@@ -45,8 +45,9 @@ class Running:
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """What it logged so far."""
-        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+        """What it logged so far, but a line that is being written."""
+        whole, _, _ = self.log.read_text().rpartition("\n")
+        return [json.loads(line) for line in whole.splitlines() if line.startswith("{")]
 
     def awaited(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """The first line of the log that is wanted, once it is there."""

@@ -10,12 +10,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from rifflux import AnswerEvent, Failed, RiffluxError
 from rifflux.surfaces.http.streaming import Events
+from tests.support.command_server import CONSTANTS
 from tests.support.commands import PATIENCE
 from tests.support.server import Running, serving
 from tests.support.stream_server import HANG, StreamServer, frame, frames, stream_server
@@ -135,8 +137,9 @@ def test_a_service_that_stops_answers_what_is_under_way_or_says_that_it_cannot(r
     server.status, server.says = 200, says
     tokens = [run.json("tokens", "create", "--user", user)["token"] for user in ("ann", "cleo")]
     run.json("index", "cache.md", "--user", "cleo")
+    hurried = replace(run, settings=run.settings | {CONSTANTS: json.dumps({"rifflux.surfaces.http.serve:GRACE_S": 10})})
     with ThreadPoolExecutor(3) as pool, ExitStack() as stack:
-        service = stack.enter_context(serving(run, "--workers", 2))
+        service = stack.enter_context(serving(hurried, "--workers", 2))
         clients = [stack.enter_context(service.client(token)) for token in tokens]
         for each in clients:
             each.timeout = PATIENCE
@@ -147,7 +150,7 @@ def test_a_service_that_stops_answers_what_is_under_way_or_says_that_it_cannot(r
         while len(server.asked) < asked + 3:
             time.sleep(0.05)
         service.process.terminate()
-        time.sleep(1)  # until the signal is heard
+        service.awaited(lambda line: line["event"] == "Shutting down")
         released.set()
         name, answer = events(quick.result().text)[-1]
         assert (name, answer["by"]) == ("done", "gpt")
@@ -261,7 +264,19 @@ def held_back(client: Any, other: Any, server: StreamServer) -> None:
             assert refused.status_code == 429
             assert refused.json()["code"] == "too_many_streams"
         assert len(held) == 2
-    assert server.left.wait(PATIENCE)
+    server.says = lambda body: frames(RIGHT)
+    for each in (client, other):
+        once_it_may(each, {**asked, "stream": False})
+
+
+def once_it_may(client: Any, asked: dict[str, Any]) -> Any:
+    """Ask until it is answered: an answer that is left ends a little later, and counts as under way until then."""
+    until = time.monotonic() + PATIENCE
+    while (answer := client.post("/chat", json=asked)).status_code == 429:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert answer.status_code == 200
+    return answer
 
 
 def test_a_model_is_stopped_when_the_reader_leaves(client: Any, server: StreamServer) -> None:
@@ -271,12 +286,7 @@ def test_a_model_is_stopped_when_the_reader_leaves(client: Any, server: StreamSe
     assert server.left.wait(PATIENCE)
     assert held is not None
     server.says = lambda body: frames(RIGHT)
-    given_up = time.monotonic() + PATIENCE
-    while time.monotonic() < given_up:  # the lease is given back as soon as the thread has ended
-        answer = client.post("/chat", json={"question": QUESTION, "stream": False})
-        if answer.status_code == 200:
-            break
-    assert answer.json()["by"] == "gpt"
+    assert once_it_may(client, {"question": QUESTION, "stream": False}).json()["by"] == "gpt"
 
 
 def test_answers_are_paid_for_within_the_budget_of_all_workers(run: Any, server: StreamServer) -> None:

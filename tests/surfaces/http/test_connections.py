@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -15,6 +16,7 @@ import httpx2 as httpx
 import pytest
 
 from rifflux.surfaces.http.connections import MOST_CONNECTIONS
+from tests.support.command_server import CONSTANTS
 from tests.support.commands import PATIENCE
 from tests.support.server import Running, serving
 
@@ -141,8 +143,10 @@ def test_a_body_that_is_refused_beforehand_is_not_asked_for(service: Running) ->
     assert raw(service, head).startswith(b"HTTP/1.1 413 ")
 
 
-def test_a_head_that_does_not_end_is_given_up(service: Running) -> None:
-    assert raw(service, b"GET /health HTTP/1.1\r\nHost: localhost\r\n") == b""
+def test_a_head_that_does_not_end_is_given_up(run: Any) -> None:
+    soon = {CONSTANTS: json.dumps({"rifflux.surfaces.http.connections:HEAD_S": 1.0})}
+    with serving(replace(run, settings=soon), "--db", "index.db") as service:
+        assert raw(service, b"GET /health HTTP/1.1\r\nHost: localhost\r\n") == b""
 
 
 @pytest.mark.parametrize("origin", ["http://[", "null", "http://", "\xff", "http://a:b:c"])
@@ -270,7 +274,7 @@ def test_what_nobody_foresaw_is_found_in_the_log(run: Any, tmp_path: Path) -> No
         with service.client() as client:
             reply = client.get("/version")
         assert reply.status_code == 500
-        (line,) = [line for line in service.lines if line["event"] == "failed"]
+        line = service.awaited(lambda line: line["event"] == "failed")
     assert reply.headers["x-request-id"] == line["id"]
     assert line["id"] in reply.json()["detail"]
     assert "raise RuntimeError" in line["exception"]
@@ -297,7 +301,7 @@ def test_a_proxy_that_is_named_is_believed(run: Any) -> None:
 
 def test_it_is_said_that_nothing_is_encrypted(run: Any) -> None:
     with serving(run, "--db", "index.db", "--host", "0.0.0.0", "--allow-host", "127.0.0.1") as service:
-        assert "--tls-cert" in next(line["cure"] for line in service.lines if line["event"] == "unencrypted")
+        assert "--tls-cert" in service.awaited(lambda line: line["event"] == "unencrypted")["cure"]
 
 
 class TestGuesses:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import rifflux
 from rifflux import Document
+from rifflux.models.guarded import PAUSE_S
 from tests.support.agents import over_stdio, write_files
 from tests.support.commands import PATIENCE
 from tests.support.embedding_server import SECRET, EmbeddingServer, embedding_server
@@ -61,6 +63,7 @@ def test_what_hangs_or_fails_is_given_up_and_says_nothing_of_the_endpoint(
 ) -> None:
     configured(files, "embed_timeout = 1\n")
     server.mode, asked = mode, server.asked
+    start = time.monotonic()
     with over_stdio(files, files.parent / "index.db", "--model", server.spec) as agent:
         texts = [agent.read("search", query="heron", mode="hybrid") for _ in range(5)]
         texts.append(agent.read("remember", text="The user watches herons"))
@@ -70,7 +73,8 @@ def test_what_hangs_or_fails_is_given_up_and_says_nothing_of_the_endpoint(
     for text in texts:
         assert SECRET not in text
         assert "127.0.0.1" not in text
-    assert server.asked - asked == 3
+    # Three failures open the breaker, which lets a call through now and then; storing tries each a few times.
+    assert 3 <= server.asked - asked <= 3 + 6 * ((time.monotonic() - start) // PAUSE_S)
 
 
 def test_what_an_agent_causes_is_recorded(server: EmbeddingServer, files: Path) -> None:

@@ -35,6 +35,15 @@ def ask(page: Page, question: str) -> None:
     page.keyboard.press("Enter")
 
 
+def answered(page: Page, count: int) -> None:
+    """Wait until so many questions of the open chat are asked, each is answered, and the list of chats says so."""
+    expect(page.locator(".said.user")).to_have_count(count)
+    # It is there as soon as a question is shown.
+    expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    here = page.get_by_role("region", name="Chats").get_by_role("listitem").filter(has=page.locator("[aria-current]"))
+    expect(here).to_contain_text(f"{count} answer")
+
+
 def scripted(page: Page, events: Sequence[tuple[str, Any]]) -> None:
     """Have the service send these events."""
     body = "".join(f"event: {name}\ndata: {json.dumps(told)}\n\n" for name, told in events)
@@ -128,8 +137,7 @@ def test_a_chat_is_there_again_after_a_reload_by_its_link_and_going_back(ann: Op
     ask(page, "how many minutes do cache entries live")
     link = chat_of(page)
     ask(page, "and the heron?")
-    expect(page.locator(".said.user")).to_have_count(2)
-    expect(page.get_by_text("2 answers").first).to_be_visible()
+    answered(page, 2)
     answer = page.locator(".said").nth(1).inner_text()
     page.reload()
     expect(page.locator(".said.user")).to_have_text(["how many minutes do cache entries live", "and the heron?"])
@@ -160,9 +168,7 @@ def test_a_chat_is_continued_renamed_exported_and_deleted(ann: Opened) -> None:
     page.goto(link)
     expect(page.locator(".said.user")).to_have_count(1)
     ask(page, "and the heron?")
-    expect(page.locator(".said.user")).to_have_count(2)
-    expect(chats.get_by_text("2 answers").first).to_be_visible()
-    expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    answered(page, 2)
     assert page.url == link
     with page.expect_download() as saved:
         chats.get_by_role("button", name="Export").click()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2 as httpx
@@ -20,17 +21,32 @@ Tab = Callable[..., Opened]
 ASKING = [each for each in VIEWS if each.label]
 
 
-def hold(page: Page) -> list[Route]:
-    """Hold back the script of the page; what is held comes to the list that is returned."""
-    held: list[Route] = []
-    page.route("**/assets/page.js", lambda route: held.append(route))
+@dataclass
+class Held:
+    """The script of a page, held back until it may come: whether it was requested by then or not."""
+
+    requests: list[Route] = field(default_factory=list)
+    may_come: bool = False
+
+    def take(self, route: Route) -> None:
+        """Hold back a request, or let it through."""
+        if self.may_come:
+            route.continue_()
+        else:
+            self.requests.append(route)
+
+    def let(self) -> None:
+        """Let the script come."""
+        self.may_come = True
+        for each in self.requests:
+            each.continue_()
+
+
+def hold(page: Page) -> Held:
+    """Hold back the script of the page."""
+    held = Held()
+    page.route("**/assets/page.js", held.take)
     return held
-
-
-def let(held: list[Route]) -> None:
-    """Let the script come."""
-    for each in held:
-        each.continue_()
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda each: each.title)
@@ -42,7 +58,7 @@ def test_each_view_is_itself_before_the_script_runs(tab: Tab, view: Any) -> None
     expect(page.locator("nav [aria-current]")).to_have_text(view.title)
     assert page.locator(".ask [name=q]").count() == bool(view.label)
     assert root.violations() == []
-    let(held)
+    held.let()
     expect(page.locator("#who button").first).to_be_visible()
     expect(page.locator("h1").first).to_have_text(view.title)
 
@@ -56,7 +72,7 @@ def test_what_is_typed_before_the_script_runs_stays_in_its_place(tab: Tab, view:
     field.press_sequentially("cache ntries")
     for _ in range(6):
         field.press("ArrowLeft")
-    let(held)
+    held.let()
     expect(page.locator("#who button").first).to_be_visible()
     field = page.get_by_label(view.label, exact=True)
     expect(field).to_be_focused()
@@ -70,7 +86,7 @@ def test_what_is_typed_into_a_search_before_the_script_runs_is_searched(tab: Tab
     page, held = ann.page, hold(ann.page)
     page.goto(f"{ann.url}/", wait_until="commit")
     page.get_by_label("Search", exact=True).press_sequentially("heron")
-    let(held)
+    held.let()
     expect(page.locator(".hit h2").first).to_have_text("Herons")
 
 
@@ -82,7 +98,7 @@ def test_a_question_that_is_sent_before_the_script_runs_goes_to_its_view(tab: Ta
     page.get_by_label(view.label, exact=True).fill("caching")
     page.get_by_label(view.label, exact=True).press("Enter")
     page.wait_for_url("**q=caching", wait_until="commit")
-    let(held)
+    held.let()
     expect(page.locator("nav [aria-current]")).to_have_text(view.title)
     assert (f"view={view.name}" in page.url) == bool(view.name)
 

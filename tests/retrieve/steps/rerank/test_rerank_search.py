@@ -142,12 +142,15 @@ def test_a_hanging_reranker_is_left_out(index: Index) -> None:
 
     stage = Rerank(Hanging(), deadline_ms=100)
     plain = index.search("cache entry 7", rerank="none")
-    reasons: list[object] = []
-    for _ in range(12):
+    reasons: list[str] = []
+    while len(reasons) < 12:
         found = index.search("cache entry 7", rerank=stage)
-        reasons += [notice.text for notice in found.trace.degraded]
         assert found.trace.reranker is None
         assert found.hits == plain.hits
+        (notice,) = found.trace.degraded
+        # On a busy machine the time may be up before the work begins.
+        if "no time was left" not in notice.text:
+            reasons.append(notice.text)
     release.set()
     assert reasons[:4] == ["rerank: hanging was left out: it did not finish in time"] * 4
     assert reasons[4:] == ["rerank: hanging was left out: still busy with 4 earlier requests"] * 8

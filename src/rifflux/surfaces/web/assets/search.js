@@ -30,7 +30,7 @@ export async function show(place, given, {me, signal}) {
     clearTimeout(timer);
     clearTimeout(settling);
     list.classList.add("stale");
-    timer = setTimeout(() => ask(true), DEBOUNCE_MS);
+    timer = setTimeout(() => { timer = 0; ask(true); }, DEBOUNCE_MS);
   }
   /* A question that stands is kept in the history, and counted. */
   function settle() {
@@ -63,7 +63,8 @@ export async function show(place, given, {me, signal}) {
       next = null;
       return ask(waiting);
     }
-    if (number < newest) return;
+    // What was typed since has no answer yet.
+    if (number < newest || timer) return;
     list.classList.remove("stale");
     typed = typing;
     if (typing) settling = setTimeout(settle, SETTLED_MS);
@@ -102,7 +103,7 @@ export async function show(place, given, {me, signal}) {
   }
 
   const side = h("aside", {"aria-label": "Filters"});
-  fill(place, h("h1", {class: "hidden"}, "Search"), h("form", {class: "ask", role: "search", onsubmit: (event) => { event.preventDefault(); clearTimeout(timer); kept = true; ask(false); }}, field, h("button", {class: "main"}, "Search")), chosen,
+  fill(place, h("h1", {class: "hidden"}, "Search"), h("form", {class: "ask", role: "search", onsubmit: (event) => { event.preventDefault(); clearTimeout(timer); timer = 0; kept = true; ask(false); }}, field, h("button", {class: "main"}, "Search")), chosen,
     h("div", {class: "found"}, side, h("div", {class: "stack"}, told, notes, list, rest)));
   fill(chosen, chips(given, choose));
   field.focus({preventScroll: true});
