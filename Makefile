@@ -54,7 +54,7 @@ quick: $(VENV)/.dev
 	$(BIN)/python -m pytest $(SPREAD) -m "not slow and not cluster"
 
 cluster: $(VENV)/.dev
-	$(BIN)/python -m pytest -m cluster tests/cluster
+	$(BIN)/python scripts/cluster.py run -- $(BIN)/python -m pytest $(SPREAD) -m cluster tests/cluster
 
 # What it finds is kept in .hypothesis and tried first the next time; as an @example of the test it is tried always.
 fuzz: $(VENV)/.dev

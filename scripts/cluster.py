@@ -3,10 +3,11 @@
 
     python scripts/cluster.py install           # gather the server from Maven packages, once (55 MB)
     python scripts/cluster.py run --nodes 1     # print `ready URL ...`; it ends with its input or with Ctrl-C
+    python scripts/cluster.py run -- COMMAND    # run a command, to which OPENSEARCH_TEST_NODE names the first node
 
-While it runs, a line of input such as `kill 2` ends a node at once, `start 2` starts it again; `stop 2` and `cont 2`
-make it hang and go on. Needs Java 17 or 21 and `mvn`. There is no security plugin: anybody on this machine can reach
-the nodes.
+While it runs without a command, a line of input such as `kill 2` ends a node at once, `start 2` starts it again;
+`stop 2` and `cont 2` make it hang and go on. Needs Java 17 or 21 and `mvn`; where they or the packages cannot be had it
+ends with status 69. There is no security plugin: anybody on this machine can reach the nodes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -31,9 +33,19 @@ from pathlib import Path
 
 #: The newest version whose k-NN plugin needs only modules that are published as packages.
 VERSION = "2.19.1"
+#: The versions of Java that it runs on: later ones have no security manager, which it sets.
+JAVA = range(17, 24)
 #: The user of the nodes where this program runs as root, which the server refuses: nobody.
 USER = 65534
 GREEN_SECONDS = 300.0
+#: For one of the packages with all that it needs.
+MAVEN_SECONDS = 600.0
+#: Names the first node to a command that is run beside the cluster.
+NODE = "OPENSEARCH_TEST_NODE"
+#: The status that says that Java, Maven or the packages cannot be had: `EX_UNAVAILABLE` of sysexits.h.
+UNAVAILABLE = 69
+#: Another process may take a port between its choice and the start of the node that is to listen there.
+_STARTS = 3
 #: A node without a majority waits for one instead of ending.
 STOP_SECONDS = 10.0
 
@@ -63,6 +75,10 @@ _JAVA = (
     "-Dlog4j2.disable.jmx=true",
     "-Dopensearch.distribution.type=tar",
 )
+
+
+class NodeEnded(Exception):
+    """A node ended by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +135,17 @@ def missing() -> str:
     for program in ("java", "mvn"):
         if shutil.which(program) is None:
             return f"{program} is not installed"
+    told = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(\d+)', told)
+    if found is None or int(found[1]) not in JAVA:
+        return f"java is of another version ({told.partition(chr(10))[0]})"
     return ""
 
 
 def maven(*arguments: str) -> None:
-    """Run Maven quietly."""
-    subprocess.run(["mvn", "-q", "-B", *arguments], check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
+    """Run Maven quietly. Raises `SubprocessError` if it fails or takes too long."""
+    command = ["mvn", "-q", "-B", *arguments]
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=MAVEN_SECONDS)
 
 
 def gather(packages: Iterable[str], folder: Path) -> list[Path]:
@@ -267,14 +288,14 @@ class Cluster:
             self.processes[number].wait()
 
     def wait_until_green(self, seconds: float) -> None:
-        """Wait until all nodes have found each other. Raises `SystemExit` with the log's place."""
+        """Wait until all nodes have found each other. Raises `NodeEnded`, and `SystemExit` with the log's place."""
         end = time.monotonic() + seconds
         address = f"{self.urls[0]}/_cluster/health?wait_for_status=green&wait_for_nodes={len(self.http)}&timeout=2s"
         while time.monotonic() < end:
             for number, process in self.processes.items():
                 if process.poll() is not None:
                     log = self.data / f"node-{number}" / "logs" / "console.log"
-                    raise SystemExit(f"node {number} ended with {process.returncode}; see {log}")
+                    raise NodeEnded(f"node {number} ended with {process.returncode}; see {log}")
             with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=10) as answer:
                 if json.load(answer)["status"] == "green":
                     return
@@ -301,18 +322,32 @@ def running(home: Path, data: Path, nodes: int, heap: str) -> Iterator[Cluster]:
     for folder in (home, *home.parents, data, *data.parents):
         if os.geteuid() == 0 and not folder.stat().st_mode & 0o001:
             raise SystemExit(f"{folder} is closed to the user of the nodes: choose another folder, or chmod o+x it")
-    ports = free_ports(2 * nodes)
-    cluster = Cluster(home, data, ports[:nodes], ports[nodes:], heap)
-    try:
-        for number in range(1, nodes + 1):
-            cluster.start(number)
-        cluster.wait_until_green(GREEN_SECONDS)
-        yield cluster
-    finally:
-        cluster.stop()
+    for left in reversed(range(_STARTS)):
+        ports = free_ports(2 * nodes)
+        cluster = Cluster(home, data, ports[:nodes], ports[nodes:], heap)
+        try:
+            for number in range(1, nodes + 1):
+                cluster.start(number)
+            try:
+                cluster.wait_until_green(GREEN_SECONDS)
+            except NodeEnded as error:
+                if not left:
+                    raise SystemExit(str(error)) from None
+                print(f"{error}: trying other ports", file=sys.stderr)
+                continue
+            yield cluster
+            return
+        finally:
+            cluster.stop()
 
 
 _SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP, "cont": signal.SIGCONT}
+
+
+def beside(cluster: Cluster, command: list[str]) -> int:
+    """Run a command that is told the first node, and return its status."""
+    node = cluster.urls[0].removeprefix("http://")
+    return subprocess.run(command, env={**os.environ, NODE: node}, check=False).returncode
 
 
 def serve(cluster: Cluster) -> None:
@@ -338,15 +373,21 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of the nodes' data (default: a temporary one)")
     parser.add_argument("--nodes", type=int, default=1, choices=(1, 2, 3))
     parser.add_argument("--heap", default="512m", help="memory of each node")
+    parser.add_argument("command", nargs="*", help="what to run beside it, after --")
     options = parser.parse_args()
     if lack := missing():
-        raise SystemExit(f"{lack}: a cluster needs Java 17 or 21, and Maven")
+        print(f"{lack}: a cluster needs Java 17 or 21, and Maven", file=sys.stderr)
+        raise SystemExit(UNAVAILABLE)
     home = options.home.resolve()
-    install(home)
+    try:
+        install(home)
+    except subprocess.SubprocessError:
+        print("the packages of OpenSearch cannot be had: see what Maven says above", file=sys.stderr)
+        raise SystemExit(UNAVAILABLE) from None
     if options.action == "install":
         print(home)
         return
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM if options.command else 0))
     with contextlib.ExitStack() as stack:
         if options.data:
             data = options.data.resolve()
@@ -355,7 +396,10 @@ def main() -> None:
             data = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rifflux-cluster-")))
         data.chmod(0o755)
         stack.enter_context(contextlib.suppress(KeyboardInterrupt))
-        serve(stack.enter_context(running(home, data, options.nodes, options.heap)))
+        cluster = stack.enter_context(running(home, data, options.nodes, options.heap))
+        if options.command:
+            sys.exit(beside(cluster, options.command))
+        serve(cluster)
 
 
 if __name__ == "__main__":

@@ -121,7 +121,7 @@ class Asker:
 
     def __call__(self, question: JudgedQuestion) -> dict[str, Sequence[str]]:
         """Return the documents in order, by name of the variant."""
-        with self.searcher.store.memoized():
+        with self.searcher.view.store.memoized():
             for depth in DEPTHS:
                 found = self._ranked(question, depth)
                 if all(len(documents) >= DOCUMENTS for documents in found.values()):

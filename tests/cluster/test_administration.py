@@ -13,8 +13,14 @@ import rifflux
 from rifflux.errors import Busy, Conflict, Cure, InvalidArgument, NotFound
 from rifflux.index.cluster import cluster_of
 from rifflux.store.opensearch.engine import ClusterIndex
-from tests.cluster.test_engine import filled, pages
+from tests.cluster.test_engine import filled
+from tests.cluster.test_engine import pages as all_pages
 from tests.conftest import CommandLine
+
+
+def pages(index: rifflux.Index) -> list[Any]:
+    """Return what some questions find by words and by meaning, for each user."""
+    return all_pages(index, ("hybrid",), (None,))
 
 
 def test_a_reindexed_index_answers_as_before_and_a_new_one_has_the_wanted_shards(location: Callable[[], str]) -> None:

@@ -7,7 +7,7 @@ import shutil
 import ssl
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -49,14 +49,21 @@ def filled(location: str) -> rifflux.Index:
 QUESTIONS = ("heron river", '"slow water"', "cache -queue", "herron", "time to live", "worker*")
 
 
-def pages(index: rifflux.Index) -> list[Any]:
+FILTERS = (None, Filter(metadata={"year": [2001, 2003]}))
+
+
+def pages(
+    index: rifflux.Index,
+    modes: Sequence[str] = ("lexical", "semantic", "hybrid"),
+    filters: Sequence[Filter | None] = FILTERS,
+) -> list[Any]:
     """Return what some questions find in each mode, for each user, with a filter and without."""
     found = []
     for user in ("", "ann", "bob"):
         view = index.scoped(rifflux.Scope(user)) if user else index
         for question in QUESTIONS:
-            for mode in ("lexical", "semantic", "hybrid"):
-                for narrow in (None, Filter(metadata={"year": [2001, 2003]})):
+            for mode in modes:
+                for narrow in filters:
                     hits = view.search(question, mode=mode, filter=narrow)
                     found.append([(hit.id, pytest.approx(hit.score, abs=1e-4)) for hit in hits])
     return found
@@ -266,7 +273,7 @@ def test_a_search_makes_at_most_four_requests(location: Callable[[], str], tmp_p
         for question in (*QUESTIONS, "hern", "how long do cache entries live", "ch. 7", "a 12 b 34 c 56"):
             for mode in ("lexical", "hybrid"):
                 found = index.search(question, mode=mode)
-                # The state of the index, and what is shared, are read once a second.
+                # Besides, the state of the index is read once a second, and what is shared twice a minute.
                 assert found.trace.counts[REQUESTS] <= 4 + 2
         (hit,) = [hit for hit in index.search("slow water") if hit.path == "river.md"]
         assert hit.lines == (3, 5)

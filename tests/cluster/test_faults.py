@@ -13,7 +13,7 @@ import pytest
 import rifflux
 from rifflux.errors import Busy
 from rifflux.store.opensearch import OpenSearchStore
-from rifflux.store.opensearch.engine import ClusterIndex, Unanswered
+from rifflux.store.opensearch.engine import STATE_SECONDS, ClusterIndex, Unanswered
 from tests.cluster.test_engine import TEXTS
 
 SECONDS = 2.0
@@ -86,6 +86,7 @@ def test_a_state_that_is_not_told_in_time_is_an_older_one(
         assert isinstance(store, OpenSearchStore)
         for state in store.engine.states.values():
             state.known_until = 0.0
+            state.read_at -= 2 * STATE_SECONDS
 
     index.search("river")
     expire()
@@ -189,7 +190,7 @@ def test_a_node_that_hangs_is_left_out_and_a_cluster_that_hangs_is_reported_in_t
         index.search("heron")
         one.hanging = threading.Event()
         for _ in range(2):
-            found = index.search("heron fish", deadline_ms=30_000)
+            found = index.search("heron fish", deadline_ms=20_000)
             assert [hit.key for hit in found] == ["a"]
         other.hanging = threading.Event()
         with pytest.raises(Busy):

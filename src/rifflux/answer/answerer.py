@@ -326,7 +326,7 @@ def _passages(evidence: Evidence) -> list[SourcePassage]:
         sections: Sequence[tuple[int, str]] = ()
         if hit and hit.span != item.span:
             if hit.place not in chunks:
-                chunks[hit.place] = source.searcher.store.catalog.chunks_of(*hit.place)
+                chunks[hit.place] = source.searcher.view.store.catalog.chunks_of(*hit.place)
             sections = _sections(chunks[hit.place], item.span)
         found.append(SourcePassage(item, analyzer, is_code, lead, sections, documented=documented))
     return found

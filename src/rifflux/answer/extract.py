@@ -375,7 +375,7 @@ def _mended(found: Found, embedder: TokenEmbedder) -> str:
 def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: str) -> QuestionTokens | None:
     """Add the similarity of each block to its score and return the question's tokens. Raises `ModelError`."""
     found = evidence.found[0]
-    if not candidates or not found.searcher.store.totals().embedded or not found.query.semantic_text:
+    if not candidates or not found.searcher.view.store.totals().embedded or not found.query.semantic_text:
         return None
     embedder = found.searcher.view.embedder
     texts = [headed(each) for each in candidates]

@@ -58,7 +58,7 @@ class Found:
         """Return the documents of the hits, as the caller may see them."""
         places = list(dict.fromkeys(each.place for each in self.hits))
         visible = self.searcher.view.visible
-        known = self.searcher.store.catalog.documents_at(places)
+        known = self.searcher.view.store.catalog.documents_at(places)
         return {place: visible.document(place[0], document) for place, document in known.items()}
 
     def citable(self) -> Iterator[Citable]:

@@ -75,8 +75,9 @@ def _with_requested_kinds(federation: Federation) -> Sequence[Source]:
         own = source.filter()
         limits = narrowed(federation.filter, own)
         kinds = Filter(kinds=limits.kinds, not_kinds=limits.not_kinds)
-        if not own.kinds or federation.searcher(source).store.catalog.any_passes(kinds):
-            found.append(source)
+        with source.view.store.memoized(federation.deadline):
+            if not own.kinds or federation.searcher(source).view.store.catalog.any_passes(kinds):
+                found.append(source)
     return found or federation.sources[:1]
 
 

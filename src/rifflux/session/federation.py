@@ -80,10 +80,11 @@ class Federation:
 
     def search(self, source: Source, top_k: int, mode: str = HYBRID, fusion: str | Fuse | None = None) -> SourceResults:
         """Return the results of one source."""
-        searcher = self.searcher(source)
         owner = source.view.store.owner
-        options = searcher.options(source.mode(mode), fusion, None, searcher.profile.diversity)
-        with searcher.store.memoized(self.deadline) as reads:
+        # What is shared with the caller is looked up within the deadline, too.
+        with source.view.store.memoized(self.deadline) as reads:
+            searcher = self.searcher(source)
+            options = searcher.options(source.mode(mode), fusion, None, searcher.profile.diversity)
             if owner in self._parsed:
                 parsed = replace(self._parsed[owner], clock=Stopwatch())
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -110,19 +110,22 @@ class Search:
 
 
 class Searcher:
-    """Searches a view of an index. Safe to share between threads.
+    """Searches what the caller may read of a `whole` view, which is `view`. Safe to share between threads.
 
     `others` are further stores searched with the same query. A word that occurs in one of them counts as correctly
     spelled.
     """
 
     def __init__(self, view: IndexView, others: Sequence[Store] = ()) -> None:
-        self._whole = view
+        self.whole = view
         self.others = others
-        self.view = view = view.reading()
-        self.store = view.store
         self.profile = view.profile
         self.analyzer = view.profile.analyzer
+
+    @cached_property
+    def view(self) -> IndexView:
+        """Return the view of what the caller may read, which is looked up when it is first needed."""
+        return self.whole.reading()
 
     def scoped_to(self, collections: Sequence[str], boosts: Mapping[str, float] | None = None) -> Searcher:
         """Return a searcher limited to some collections (none: all), with changed boosts. Raises `NotFound`."""
@@ -138,7 +141,7 @@ class Searcher:
 
         A query limits it to the collections that it names.
         """
-        return Searcher(self._whole, self.others).scoped_to((*collections, *collections_in(query)))
+        return Searcher(self.whole, self.others).scoped_to((*collections, *collections_in(query)))
 
     @takes(SearchRequest)
     def search(self, request: SearchRequest) -> Results:
@@ -183,11 +186,15 @@ class Searcher:
             )
         deadline = checked_deadline(request.deadline_ms)
         limits = checked_filter(request.filter)
-        searcher = self.scoped_to((*limits.collections, *collections_in(query)), request.boosts)
-        options = searcher.options(mode, request.fusion, request.rerank, diversity, request.rerank_top)
-        if request.symbol:
-            options = replace(options, symbol=request.symbol)
-        with searcher.store.memoized(deadline) as reads:
+        # What is shared with the caller is looked up within the deadline, too.
+        with self.whole.store.memoized(deadline) as reads:
+            searcher = self
+            collections = (*limits.collections, *collections_in(query))
+            if collections or request.boosts:
+                searcher = self.scoped_to(collections, request.boosts)
+            options = searcher.options(mode, request.fusion, request.rerank, diversity, request.rerank_top)
+            if request.symbol:
+                options = replace(options, symbol=request.symbol)
             parsed = searcher.parse(query, limits, deadline=deadline)
             results, _ = searcher.results(parsed, request.top_k, options, request.offset)
         if reads:
@@ -208,11 +215,11 @@ class Searcher:
         hits = tuple(page(table))
         if parsed.variants:
             trace = replace(trace, notes=(*self.variant_notes(parsed, hits), *trace.notes))
-        files = self.store.local
+        files = self.view.store.local
         if files and (troubles := files.troubles()):
             trace = replace(trace, degraded=(*trace.degraded, *troubles))
         if not len(table) and query.filter:
-            trace = replace(trace, notes=(*trace.notes, *unmatched(query.filter, self.store.catalog.any_passes)))
+            trace = replace(trace, notes=(*trace.notes, *unmatched(query.filter, self.view.store.catalog.any_passes)))
         return Results(query.text, hits, trace), table
 
     def options(
@@ -255,7 +262,7 @@ class Searcher:
         A part of a query may be given the `understanding` of the whole.
         """
         start = perf_counter()
-        store = self.store
+        store = self.view.store
         reading = self.profile.reading
         totals = store.totals()
         analyzer, others = self._analyzers(text, totals.languages)
@@ -268,7 +275,7 @@ class Searcher:
         if query.filter.collections:
             query = replace(query, filter=replace(query.filter, collections=()))
         frequencies = KnownFrequencies(store, [*chain.from_iterable((*query.clauses, *query.required))])
-        kind = understanding or classify(query, analyzer, frequencies, totals.chunks, self.store.lexical.occurring)
+        kind = understanding or classify(query, analyzer, frequencies, totals.chunks, self.view.store.lexical.occurring)
         anchors = tuple(terms for each in kind.identifiers if (terms := query.words[each]))
         frequencies([*chain.from_iterable(anchors)])
         query = replace(query, anchors=anchors, specificity=kind.specificity, understanding=kind)
@@ -313,9 +320,9 @@ class Searcher:
                 if clause not in found and start in hit.text.lower() and (spelling := self._spelling_in(hit, clause)):
                     found[clause] = spelling
         missing = [clause for clause in clauses if clause not in found]
-        rankings = self.store.lexical.best_with(missing, self.profile.weights) if missing else []
+        rankings = self.view.store.lexical.best_with(missing, self.profile.weights) if missing else []
         ids = np.concatenate([np.empty(0, np.int64), *(ranking.ids for ranking in rankings)])
-        passages = self.store.catalog.hydrate(Ranking(ids, np.zeros(len(ids)))) if len(ids) else []
+        passages = self.view.store.catalog.hydrate(Ranking(ids, np.zeros(len(ids)))) if len(ids) else []
         readable = {int(hit.id, 16): hit for hit in self.view.redacted_hits(passages)}
         for clause, ranking in zip(missing, rankings, strict=True):
             for id in ranking.ids.tolist():
@@ -352,14 +359,14 @@ class Searcher:
         names = self.credits_in(text, analyzer) if has_works and not is_part else None
         rest = names.rest if names else text
         facets = self.view.facets if self.view.is_part else (*self.view.facets, COLLECTION)
-        query = understand(rest, analyzer, facets, limits, self.store.lexical.occurring, others)
+        query = understand(rest, analyzer, facets, limits, self.view.store.lexical.occurring, others)
         if query.filter.metadata and has_works:
             query = replace(query, filter=self.with_spellings(query.filter, analyzer))
         if names is None:
             return query
         from rifflux.retrieve.query.credited import with_credits
 
-        return with_credits(query, names, self.store, text)
+        return with_credits(query, names, self.view.store, text)
 
     def credits_in(self, text: str, analyzer: Analyzer | None = None) -> CreditsRead | None:
         """Return the authors, venues and years of works that a query names, or None."""
@@ -378,13 +385,13 @@ class Searcher:
         """Return the names in works that may be disclosed to the caller."""
         from rifflux.retrieve.query.credits import CreditVocabulary
 
-        counts = self.store.lexical.document_frequencies
+        counts = self.view.store.lexical.document_frequencies
         return CreditVocabulary(
-            self.store,
+            self.view.store,
             analyzer or self.analyzer,
             self.view.visible.discloses_facts,
             counts,
-            self.store.lexical.occurring,
+            self.view.store.lexical.occurring,
         )
 
     def plan(self, parsed: Plan, top_k: int, options: SearchOptions | None = None) -> Plan:
@@ -435,11 +442,11 @@ class Searcher:
             understanding=query.understanding,
             freshness=freshness,
         )
-        search: CandidateSearch = self.store.search
+        search: CandidateSearch = self.view.store.search
         if query.credits:
             from rifflux.retrieve.steps.credits import CreditedSearch
 
-            search = CreditedSearch(self.store)
+            search = CreditedSearch(self.view.store)
         return replace(
             parsed,
             channels=names,
@@ -448,7 +455,7 @@ class Searcher:
             stages=stages_of(Search(view, self.analyzer, parsed, options, is_lifted)),
             # A hybrid search remains one with a channel missing: its fusion still gives the score.
             fuse=options.fuse,
-            evidence=IndexFacts(parsed, self.store, None if parsed.execution.vector is None else view.scale),
+            evidence=IndexFacts(parsed, self.view.store, None if parsed.execution.vector is None else view.scale),
             trace=trace,
             pool_of=profile.pool,
             outcome=Outcome(),
@@ -464,12 +471,16 @@ class Searcher:
     def classify(self, query: str) -> Understanding:
         """Classify a query for this index as one identifier, mixed or conceptual, with the reasons."""
         checked_query(query)
-        totals = self.store.totals()
+        totals = self.view.store.totals()
         analyzer, others = self._analyzers(query, totals.languages)
         facets = self.view.facets if self.view.is_part else (*self.view.facets, COLLECTION)
-        read = understand(query, analyzer, facets, adjacent=self.store.lexical.occurring, others=others)
+        read = understand(query, analyzer, facets, adjacent=self.view.store.lexical.occurring, others=others)
         return classify(
-            read, analyzer, self.store.lexical.document_frequencies, totals.chunks, self.store.lexical.occurring
+            read,
+            analyzer,
+            self.view.store.lexical.document_frequencies,
+            totals.chunks,
+            self.view.store.lexical.occurring,
         )
 
     def _analyzers(self, text: str, languages: Sequence[str]) -> tuple[Analyzer, Sequence[Analyzer]]:
@@ -519,7 +530,9 @@ class Searcher:
 
     def _is_called(self, query: Query, terms: Clause) -> bool:
         """Return True if a document found by the query's words has a title or alias of exactly these terms."""
-        found = self.store.search(CandidateRequest(query, Execution(limit=CALLED), self.profile.weights, (LEXICAL,)))
+        found = self.view.store.search(
+            CandidateRequest(query, Execution(limit=CALLED), self.profile.weights, (LEXICAL,))
+        )
         for names in found.facts.values():
             if names.language:
                 analyzer = self.analyzer.of(names.language)
@@ -572,7 +585,7 @@ class Searcher:
         checked_query(query)
         limits = checked_filter(request.filter)
         searcher = self.scoped_to((*limits.collections, *collections_in(query)), request.boosts)
-        store = searcher.store
+        store = searcher.view.store
         options = searcher.options(
             request.mode, request.fusion, request.rerank, self.profile.diversity, request.rerank_top
         )

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from importlib import import_module
-from math import inf
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -44,6 +43,8 @@ Action = tuple[str, str, JSON | None]
 
 #: The owner of the rows that concern the whole index; no user or collection has this name.
 WORLD = "\x1c"
+#: The type of the row that has the version of the records that decide who reads what.
+RIGHTS = "rights"
 #: The types of rows that are written in batches.
 CONTENT = frozenset({"document", "chunk"})
 #: The name by which a refresh may be asked for if chunks were written.
@@ -73,6 +74,10 @@ _LEAST_SECONDS = 0.01
 #: Seconds for which a search may take an older state, if the cluster does not tell the present one in time, and the
 #: part of its time that it waits for that.
 _OLDER_SECONDS = 30.0
+_OLDER = "cluster.older"
+#: Seconds after which records are read anew although their version is the same: a process may have ended between a
+#: change and the new version.
+_RIGHTS_SECONDS = 30.0
 _STATE_SHARE = 1 / 3
 #: Seconds to wait before an overloaded cluster is asked again.
 _WAITS = (0.05, 0.2, 0.8)
@@ -104,6 +109,8 @@ class IndexState:
     settings: Mapping[str, Mapping[str, str]]
     models: Mapping[str, tuple[ModelInfo, State]]
     batches: Mapping[str, Published]
+    #: The version of the records that decide who reads what.
+    rights: int
     read_at: float
     known_until: float
 
@@ -130,7 +137,7 @@ class Unreachable(UnusableIndex):
 
 
 class Bounds(threading.local):
-    """The search that this thread is in: its deadline, what it took, and when it began.
+    """The search that this thread is in: its deadline, what it took, when it began, and the states that it is of.
 
     If it is by meaning, also the field of the vectors.
     """
@@ -139,6 +146,9 @@ class Bounds(threading.local):
     reads: Reads | None = None
     field: str | None = None
     since: float | None = None
+
+    def __init__(self) -> None:
+        self.states: dict[tuple[str, ...], IndexState] = {}
 
     def now(self) -> float:
         """Return the moment by which a state is judged: within a search its beginning, so that it reads one state."""
@@ -177,13 +187,13 @@ class ClusterIndex:
     seen: dict[str, int] = field(default_factory=dict)
     states: dict[tuple[str, ...], IndexState] = field(default_factory=dict)
     caches: dict[tuple[str, ...], tuple[object, dict[object, Any]]] = field(default_factory=dict)
-    recent: dict[str, tuple[float, Any]] = field(default_factory=dict)
-    #: When the index was last refreshed.
-    refreshed: float = -inf
+    #: Values of records that must be recent, until when they are, and the version of the rights that they are of.
+    recent: dict[str, tuple[float, int, Any]] = field(default_factory=dict)
     _last: int = 0
     _writes: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _refreshing: threading.Lock = field(default_factory=threading.Lock)
+    _foreseeing: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def open(cls, address: ClusterAddress, *, create: bool) -> ClusterIndex:
@@ -324,21 +334,23 @@ class ClusterIndex:
         return True
 
     @contextmanager
-    def bounded(self, deadline: float | None, owners: tuple[str, ...]) -> Iterator[Reads]:
+    def bounded(self, deadline: float | None) -> Iterator[Reads]:
         """Bound the requests of this thread by a deadline within the block; yield what they took."""
         bounds = self.bounds
-        former = bounds.deadline, bounds.reads, bounds.field, bounds.since
+        former = bounds.deadline, bounds.reads, bounds.field, bounds.since, bounds.states
         reads = Reads()
-        bounds.deadline, bounds.reads, bounds.field, bounds.since = deadline, reads, None, time.monotonic()
+        bounds.deadline, bounds.reads, bounds.field = deadline, reads, None
+        bounds.since, bounds.states = time.monotonic(), {}
         try:
             yield reads
         finally:
-            bounds.deadline, bounds.reads, bounds.field, bounds.since = former
-            if bounds.reads is not None:
-                bounds.reads.requests += reads.requests
             if reads.notices:
                 # What was computed from a part is not what the whole would give.
-                self.caches.pop(owners, None)
+                for owners in bounds.states:
+                    self.caches.pop(owners, None)
+            bounds.deadline, bounds.reads, bounds.field, bounds.since, bounds.states = former
+            if bounds.reads is not None:
+                bounds.reads.requests += reads.requests
 
     def _error(self, error: Any) -> RiffluxError:
         """Return an error of the client as one of ours, without what a server may have repeated of a request."""
@@ -398,12 +410,10 @@ class ClusterIndex:
     def _refresh(self) -> None:
         """Make all that was written visible to searches on every node. Raises `Busy` if that failed on one."""
         writes = self._writes
-        began = time.monotonic()
         found = self.read("indices.refresh", share=_STATE_SHARE, index=self.address.name)
         if found["_shards"]["failed"]:
             raise Busy(f"{self.address} was not refreshed on all nodes: try again")
         with self._lock:
-            self.refreshed = began
             self.unrefreshed = {name: number for name, number in self.unrefreshed.items() if number > writes}
 
     def note_writes(self, names: Iterable[str]) -> None:
@@ -441,11 +451,10 @@ class ClusterIndex:
                         self.see(owner, state.batches[owner].last)
                 self.settled[owners] = state
             except Busy:
-                settled = self.settled.get(owners)
-                if settled is None or not self._is_recent_enough(settled):
+                older = self._older(owners, self.settled.get(owners))
+                if older is None:
                     raise
-                # This search sees one state.
-                self.states[owners] = state = settled
+                state = older
             found = {**state.batches, **found}
         if len(owners) == 1:
             return found[owners[0]].condition
@@ -458,53 +467,98 @@ class ClusterIndex:
             return self._last
 
     def state(self, owners: tuple[str, ...]) -> IndexState:
-        """Return the state of some owners, at most a second old, or newer than the last write of this process."""
+        """Return the state of some owners, at most a second old, or newer than the last write of this process.
+
+        A search sees one state.
+        """
+        if owners in self.bounds.states:
+            return self.bounds.states[owners]
         known = self.states.get(owners)
         if known and self.bounds.now() < known.known_until:
-            return known
+            return self._taken(owners, known)
+        try:
+            return self._taken(owners, self._read_state(owners))
+        except Busy:
+            older = self._older(owners, known)
+            if older is None:
+                raise
+            return older
+
+    def _taken(self, owners: tuple[str, ...], state: IndexState) -> IndexState:
+        """Return the state that a search of this thread takes, and note if it is an older one."""
+        bounds = self.bounds
+        if bounds.reads is None:
+            return state
+        bounds.states[owners] = state
+        age = bounds.now() - state.read_at
+        if age > STATE_SECONDS and all(each.code != _OLDER for each in bounds.reads.notices):
+            text = "the cluster did not say in time what changed: newer documents may be missing"
+            bounds.reads.notices.append(Notice(_OLDER, text, data={"seconds": round(age)}))
+        return state
+
+    def _read_state(self, owners: tuple[str, ...]) -> IndexState:
         read_at = time.monotonic()
+        writes = self._writes
         names = [*dict.fromkeys((*owners, ""))]
         docs: list[JSON] = [{"_id": row_id(name, "owner"), "routing": owner_key(name)} for name in names]
-        docs.append({"_id": row_id(WORLD, "models"), "routing": owner_key(WORLD)})
-        try:
-            found = self.read("mget", index=self.address.name, body={"docs": docs}, params=LOCAL, share=_STATE_SHARE)[
-                "docs"
-            ]
-        except Busy:
-            if known is None or not self._is_recent_enough(known):
-                raise
-            return known
-        *rows, world = [each.get("_source") or {} for each in found]
+        docs += ({"_id": row_id(WORLD, type), "routing": owner_key(WORLD)} for type in ("models", RIGHTS))
+        body = {"docs": docs}
+        found = self.read("mget", index=self.address.name, body=body, params=LOCAL, share=_STATE_SHARE)["docs"]
+        *rows, models_row, rights = [each.get("_source") or {} for each in found]
         models = {}
-        for fingerprint, each in world.get("models", {}).items():
+        for fingerprint, each in models_row.get("models", {}).items():
             models[fingerprint] = (ModelInfo(**each["model"]), State(each["state"]))
         by_name = dict(zip(names, rows, strict=True))
         state = IndexState(
-            {name: by_name[name].get("changes", 0) for name in owners},
-            {name: row.get("settings", {}) for name, row in by_name.items()},
-            models,
-            {name: Published.of(by_name[name]) for name in owners},
-            read_at,
-            read_at + STATE_SECONDS,
+            changes={name: by_name[name].get("changes", 0) for name in owners},
+            settings={name: row.get("settings", {}) for name, row in by_name.items()},
+            models=models,
+            batches={name: Published.of(by_name[name]) for name in owners},
+            rights=rights.get("version", 0),
+            read_at=read_at,
+            known_until=read_at + STATE_SECONDS,
         )
-        if len(self.states) > _CACHED:
-            self.states.clear()
-            self.settled.clear()
-        self.states[owners] = state
+        with self._lock:
+            if len(self.states) > _CACHED:
+                self.states.clear()
+                self.settled.clear()
+            # What this process wrote meanwhile may be missing.
+            if writes == self._writes:
+                self.states[owners] = state
         return state
 
-    def _is_recent_enough(self, known: IndexState) -> bool:
-        """Return True if a search may take an older state, and note that it does."""
-        age = time.monotonic() - known.read_at
-        if self.bounds.reads is None or age > _OLDER_SECONDS:
-            return False
-        # What else this search reads is of the same state.
+    def foresee(self) -> None:
+        """Read states beside what a search of this thread does next, so that the next search need not wait for them."""
+        old = time.monotonic() - STATE_SECONDS / 2
+        due = [owners for owners in self.bounds.states if (known := self.states.get(owners)) and known.read_at < old]
+        if not due or not self._foreseeing.acquire(blocking=False):
+            return
+
+        def read() -> None:
+            self.bounds.deadline = time.perf_counter() + OPEN_SECONDS
+            try:
+                # If it fails, the next search asks itself, and says what is wrong.
+                with suppress(Exception):
+                    for owners in due:
+                        self._read_state(owners)
+            finally:
+                self._foreseeing.release()
+
+        threading.Thread(target=read, name="state of the cluster", daemon=True).start()
+
+    def forget_states(self) -> None:
+        """Have this process read states anew, after it wrote something."""
+        self.states.clear()
+        self.bounds.states.clear()
+
+    def _older(self, owners: tuple[str, ...], known: IndexState | None) -> IndexState | None:
+        """Return an older state if a search of this thread may take it."""
+        if known is None or self.bounds.reads is None or time.monotonic() - known.read_at > _OLDER_SECONDS:
+            return None
+        # The next searches need not wait for the present one, either.
         known.known_until = time.monotonic() + STATE_SECONDS
-        text = "the cluster did not say in time what changed: newer documents may be missing"
-        notice = Notice("cluster.older", text, data={"seconds": round(age)})
-        if all(each.code != notice.code for each in self.bounds.reads.notices):
-            self.bounds.reads.notices.append(notice)
-        return True
+        self.states[owners] = known
+        return self._taken(owners, known)
 
     def cache(self, owners: tuple[str, ...]) -> dict[object, Any]:
         """Return what was computed of the current contents of some owners."""
@@ -533,31 +587,35 @@ class ClusterIndex:
         found: T = known[key]
         return found
 
-    def recently(self, key: str, compute: Callable[[], T], *, searching: bool) -> T:
-        """Return a value that is at most a second old, or newer than the last write of this process.
-
-        If it is found by `searching`, the index is refreshed before, unless that was done half a second ago.
-        """
+    def recently(self, key: str, compute: Callable[[], T]) -> T:
+        """Return a value that is at most a second old, or newer than the last write of this process."""
         known = self.recent.get(key)
         if known is None or self.bounds.now() >= known[0]:
-            former = self.bounds.deadline
-            if former is None:
-                # A search waits for this before it begins.
-                self.bounds.deadline = time.perf_counter() + OPEN_SECONDS
-            try:
-                read = time.monotonic()
-                if searching:
-                    # While a node hangs that has a copy, the others refresh theirs once a second by themselves.
-                    with suppress(Busy):
-                        if self.refreshed < read - STATE_SECONDS / 2:
-                            self._refresh()
-                        read = self.refreshed
-                known = read + STATE_SECONDS, compute()
-            finally:
-                self.bounds.deadline = former
-            self.recent[key] = known
-        found: T = known[1]
+            known = self.recent[key] = time.monotonic() + STATE_SECONDS, 0, compute()
+        found: T = known[2]
         return found
+
+    def by_rights(self, key: str, compute: Callable[[], T]) -> T:
+        """Return a value of the records that decide who reads what, computed once for each version of them."""
+        rights = self.state(("",)).rights
+        known = self.recent.get(key)
+        if known is None or known[1] != rights or self.bounds.now() >= known[0]:
+            until = time.monotonic() + _RIGHTS_SECONDS
+            try:
+                self.see(WORLD, rights)
+            except Busy:
+                # While a node hangs that has a copy, the others refresh theirs once a second by themselves.
+                until = time.monotonic() + STATE_SECONDS
+            if len(self.recent) > MOST_VALUES:
+                self.recent.clear()
+            known = self.recent[key] = until, rights, compute()
+        found: T = known[2]
+        return found
+
+    def change_rights(self) -> None:
+        """Have every process read anew who reads what: what was written before is on all copies."""
+        row = {"type": RIGHTS, "version": self.next_number()}
+        OwnedRows(self, (WORLD,)).write([("index", row_id(WORLD, RIGHTS), row)])
 
     def add_vector_field(self, model: ModelInfo) -> None:
         """Have the cluster index the vectors of a model."""
@@ -591,7 +649,7 @@ class ClusterIndex:
         change = self.client.update_by_query if script else self.client.delete_by_query
         parameters = {"conflicts": "proceed", "refresh": "true", "request_timeout": 600}
         found = self.call(change, index=self.address.name, body=body, params=parameters)
-        self.states.clear()
+        self.forget_states()
         return int(found["updated" if script else "deleted"])
 
 
@@ -669,6 +727,7 @@ class OwnedRows:
         self.engine.refresh(among)
         lines: list[JSON] = []
         engine = self.engine
+        engine.foresee()
         limit: JSON = {}
         if engine.bounds.deadline is not None:
             limit = {"timeout": f"{max(int(800 * _FIRST * engine.bounds.left()), 1)}ms"}
@@ -792,8 +851,7 @@ class OwnedRows:
                 send()
         send()
         self.engine.note_writes(names)
-        self.engine.states.clear()
-        self.engine.recent.clear()
+        self.engine.forget_states()
         return answers
 
     def put_if(self, id: str, row: JSON, version: tuple[int, int] | None) -> bool:
@@ -810,7 +868,6 @@ class OwnedRows:
         except Conflict:
             return False
         self.engine.note_writes(())
-        self.engine.recent.clear()
         return True
 
     def update_owner(self, source: str, values: JSON, retries: int) -> JSON:
@@ -821,7 +878,7 @@ class OwnedRows:
         client = self.engine.client
         found = self.engine.call(client.update, index=self.engine.address.name, id=id, body=body, params=parameters)
         self.engine.note_writes(())
-        self.engine.states.clear()
+        self.engine.forget_states()
         row: JSON = found["get"]["_source"]
         return row
 

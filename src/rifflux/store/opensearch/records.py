@@ -6,21 +6,21 @@ There are no transactions: the decisive change goes first, and what follows it c
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
 from rifflux.errors import OutOfScope
-from rifflux.store.opensearch.engine import PAGE, WORLD, Action, OwnedRows, row_id
+from rifflux.store.opensearch.engine import PAGE, RIGHTS, WORLD, Action, OwnedRows, row_id
 from rifflux.store.opensearch.filters import JSON, all_of, terms
 from rifflux.store.opensearch.leases import Lease
-from rifflux.store.records import ABSENT, Delete, Put, Record, Records, Sum, Where, summed
+from rifflux.store.records import ABSENT, OF_CONTENTS, Delete, Put, Record, Records, Sum, Where, summed
 
 #: The types of rows that are no records, and those of records that only coordinate processes.
 NOT_RECORDS = frozenset({"document", "chunk", "file", "owner"})
-_COORDINATING = frozenset({"models", "lease"})
+_COORDINATING = frozenset({"models", RIGHTS, "lease"})
 _BY_NUMBER = ["added"]
 _NEWEST = [{"added": "desc"}]
 
@@ -50,7 +50,7 @@ class OpenSearchRecords(Records):
             return next((_record(kind, found[id]) for id in ids if id in found), None)
 
         if recent:
-            return rows.engine.recently(" ".join(ids), read, searching=False)
+            return rows.engine.recently(" ".join(ids), read)
         return read()
 
     def write(self, *changes: Put | Delete) -> bool:
@@ -62,7 +62,14 @@ class OpenSearchRecords(Records):
         if rest:
             actions = [self._action(each) for each in rest]
             self.rows.write([*actions, *self._owner_exists()])
+        self._changed(each.record.kind if isinstance(each, Put) else each.kind for each in changes)
         return True
+
+    def _changed(self, kinds: Iterable[str]) -> None:
+        """Have this process, and if need be all others, read anew what was recent, after records were written."""
+        self.rows.engine.recent.clear()
+        if not OF_CONTENTS.isdisjoint(kinds):
+            self.rows.engine.change_rights()
 
     def _owner_exists(self) -> list[Action]:
         """Return the action that makes the row of a named owner, by which the owner's end finds all rows."""
@@ -108,9 +115,9 @@ class OpenSearchRecords(Records):
         rows = self._of(where)
         found = rows.scan(where.kind, conditions, True, order, most)
         records = (_record(where.kind, row) for row in found)
-        if where.recent:
+        if where.recent and where.kind in OF_CONTENTS:
             key = repr((rows.owners, where, after, most, newest))
-            return iter(rows.engine.recently(key, lambda: [*records], searching=True))
+            return iter(rows.engine.by_rights(key, lambda: [*records]))
         return records
 
     def _of(self, where: Where) -> OwnedRows:
@@ -144,7 +151,7 @@ class OpenSearchRecords(Records):
             del conditions[0]
         engine = self.rows.engine
         number = engine.change_everywhere(conditions, None)
-        engine.recent.clear()
+        self._changed([where.kind])
         return number
 
     def kinds(self) -> set[str]:

@@ -223,7 +223,7 @@ def set_models(engine: ClusterIndex, changes: Mapping[str, tuple[ModelInfo, Stat
             if change:
                 models[fingerprint] = {"model": asdict(change[0]), "state": change[1].value}
         if rows.put_if(id, {"type": "models", "models": models}, version):
-            engine.states.clear()
+            engine.forget_states()
             return
     raise Busy("the models of the index are changed by others all the time: try again")
 
@@ -235,7 +235,7 @@ class OpenSearchGenerations(Generations):
     engine: ClusterIndex
 
     def _models(self) -> Mapping[str, tuple[ModelInfo, State]]:
-        self.engine.states.clear()
+        self.engine.forget_states()
         return self.engine.state(("",)).models
 
     def _in(self, *states: State) -> list[ModelInfo]:

@@ -213,10 +213,10 @@ class OpenSearchStore(Store):
             self.engine.change_everywhere([terms("owner", names)], None)
 
     def memoized(self, deadline: float | None = None) -> AbstractContextManager[Reads]:
-        return self.engine.bounded(deadline, self.owners)
+        return self.engine.bounded(deadline)
 
     def probe(self) -> None:
-        self.engine.states.clear()
+        self.engine.forget_states()
         self.rows.count("chunk")
 
     def check(self, analysis: Analysis | None = None) -> list[Problem]:

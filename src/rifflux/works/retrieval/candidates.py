@@ -73,7 +73,7 @@ class CandidateGenerator:
         plan = replace(plan, trace=plan.completed_trace(), outcome=Outcome())
         if without:
             table = table.take([row for row, hit in enumerate(table.passages) if hit.place != without])
-        table = scored_exactly(self.searcher.store, plan, table, self.context.question.decision.intent.weights)
+        table = scored_exactly(self.searcher.view.store, plan, table, self.context.question.decision.intent.weights)
         return Gathered(table, plan, [plan])
 
     def _with(self, named: NamedWork, found: Gathered) -> Candidates:
@@ -81,7 +81,7 @@ class CandidateGenerator:
         table = found.table
         if named.hit.place in [hit.place for hit in table.passages]:
             return table
-        store = self.searcher.store
+        store = self.searcher.view.store
         ranking = meeting_limits(store, found.plan.query, Ranking(np.array([named.id], np.int64), np.zeros(1)))
         more = Candidates.of_hits(store.catalog.hydrate(ranking))
         return stacked(table, scored_exactly(store, found.plan, more, self.context.question.decision.intent.weights))
@@ -96,7 +96,7 @@ class CandidateGenerator:
 
     def _like(self, named: NamedWork) -> Gathered:
         """Return works similar to a work, by its most characteristic words and its vector, without the work itself."""
-        vector = self.searcher.store.semantic.vectors_of(np.array([named.id], np.int64), exact=True).get(named.id)
+        vector = self.searcher.view.store.semantic.vectors_of(np.array([named.id], np.int64), exact=True).get(named.id)
         plan = self._titled(named)
         title = replace(plan.query, required=(), anchors=(), specificity=0.0)
         telling = replace(title, clauses=self._telling(named), variants=(), beside=(), prefixes=())
@@ -117,7 +117,7 @@ class CandidateGenerator:
 
     def _telling(self, named: NamedWork) -> tuple[Clause, ...]:
         """Return the terms of a work that are rare elsewhere and frequent in it."""
-        store = self.searcher.store
+        store = self.searcher.view.store
         document = store.catalog.document(*named.hit.place)
         if document:
             text = document.text[:CHARACTERS]

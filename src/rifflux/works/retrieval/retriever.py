@@ -99,24 +99,25 @@ class WorksRetriever:
         filter = checked_works(limits)
         clock = Stopwatch()
         deadline = checked_deadline(request.deadline_ms)
-        searcher = self.searcher.refreshed(query, filter.collections)
-        filter = replace(filter, collections=())
-        if request.works_only:
-            names = searcher.store.catalog.values("namespace", Selection(prefix=LICENSED))
-            filter = replace(filter, namespaces=tuple(str(name) for name, _ in names) or (LICENSED,))
-        now = datetime.fromtimestamp(searcher.view.session.now(), UTC)
-        pack_request = PackRequest(
-            _given(request, limits),
-            now.isoformat(timespec="seconds"),
-            searcher.store.contents(),
-            self.configured,
-        )
-        # Reuse the embedding that classification made of the question.
-        view = searcher.view.embedding_once
-        if NO_QUERY_VECTOR in self.settings.skip and isinstance(embedder := view.embedder, CachingEmbedder):
-            embedder.fail(ModelError("it is skipped"))
-        searcher = Searcher(view)
-        with searcher.store.memoized(deadline) as reads:
+        # What is shared with the caller is looked up within the deadline, too.
+        with self.searcher.whole.store.memoized(deadline) as reads:
+            searcher = self.searcher.refreshed(query, filter.collections)
+            filter = replace(filter, collections=())
+            if request.works_only:
+                names = searcher.view.store.catalog.values("namespace", Selection(prefix=LICENSED))
+                filter = replace(filter, namespaces=tuple(str(name) for name, _ in names) or (LICENSED,))
+            now = datetime.fromtimestamp(searcher.view.session.now(), UTC)
+            pack_request = PackRequest(
+                _given(request, limits),
+                now.isoformat(timespec="seconds"),
+                searcher.view.store.contents(),
+                self.configured,
+            )
+            # Reuse the embedding that classification made of the question.
+            view = searcher.view.embedding_once
+            if NO_QUERY_VECTOR in self.settings.skip and isinstance(embedder := view.embedder, CachingEmbedder):
+                embedder.fail(ModelError("it is skipped"))
+            searcher = Searcher(view)
             start = perf_counter()
             question = self._read(searcher, query, filter, request.mode, clock, deadline)
             packer = Packer(
@@ -196,7 +197,7 @@ class WorksRetriever:
         """
         checked_query(query)
         searcher = Searcher(self.searcher.refreshed(query).view.embedding_once)
-        with searcher.store.memoized():
+        with searcher.view.store.memoized():
             return self._read(searcher, query, Filter(), mode, Stopwatch(), None).decision
 
     def _read(
