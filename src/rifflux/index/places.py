@@ -44,7 +44,7 @@ def document_at(view: IndexView, name: str) -> DocumentAt:
     document = reader.store.catalog.document(*place)
     if document is None:
         raise NotFound(f"{name!r} is no passage of a document: open the conversation or the memory that it is of")
-    chunks = reader.view.redacted_hits(reader.store.catalog.chunks_of(*place), with_lines=True)
+    chunks = reader.view.redacted_hits(reader.store.catalog.chunks_of(*place))
     hit = next((each for each in chunks if found is None or each.id == found.id), None)
     if hit is None:
         raise NotFound(f"{name!r} has no passage yet: read it whole")

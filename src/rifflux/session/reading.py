@@ -29,7 +29,7 @@ class Reader:
         """Return a chunk by id, or a document by any name that `document` accepts. Raises `NotFound`."""
         hit = self.chunk(id)
         if hit:
-            return self.view.redacted_hits([hit], with_lines=True)[0]
+            return self.view.redacted_hits([hit])[0]
         return self.document(id)
 
     def chunk(self, id: str) -> Hit | None:
@@ -65,7 +65,7 @@ class Reader:
 
         part = None if self.named(key) else in_lines(key)
         hits = self.store.catalog.chunks_of(*self.place_of(part[0] if part else key))
-        found = self.view.redacted_hits(hits, with_lines=True)
+        found = self.view.redacted_hits(hits)
         if part is None:
             return found
         first, last = part[1]

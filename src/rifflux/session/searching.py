@@ -710,7 +710,7 @@ class Licenses:
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Return the hits as the caller may see them."""
         table = self.disclosable(plan, table)
-        return replace(table, passages=tuple(self.view.redacted_hits(table.passages, with_lines=True)))
+        return replace(table, passages=tuple(self.view.redacted_hits(table.passages)))
 
     def disclosable(self, plan: Plan, table: Candidates) -> Candidates:
         """Drop works whose authors, venue or year are in the query but may not be disclosed to the caller."""

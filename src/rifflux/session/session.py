@@ -19,7 +19,7 @@ from rifflux.service.registry import Registry
 from rifflux.session.freshness import Sampler
 from rifflux.session.profile import Profile
 from rifflux.store import PART, REVISION, Store
-from rifflux.types import LINED, Freshness, Hit, Lines, Notice, Scope, Span, Vectors, visible_namespace
+from rifflux.types import Freshness, Hit, Notice, Scope, Vectors, visible_namespace
 from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
 if TYPE_CHECKING:
@@ -268,22 +268,19 @@ class IndexView:
         own = {root for owner in self.mine for root in self.session.store.of(owner).catalog.roots()}
         return tuple(dict.fromkeys(visible_namespace(root, owned=root in own) for root in roots))
 
-    def redacted_hits(self, hits: Sequence[Hit], *, with_lines: bool = False) -> list[Hit]:
-        """Return hits as the caller may see them, each with its collection and optionally its lines."""
+    def redacted_hits(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return hits as the caller may see them, each with its collection."""
         found = self.visible.hits(hits)
-        lines = lines_of(self.store, found) if with_lines else {}
-        if not lines and not self.labels:
+        if not self.labels:
             return found
-        return [self.labelled(hit, lines.get(row)) for row, hit in enumerate(found)]
+        return [self.labelled(hit) for hit in found]
 
-    def labelled(self, hit: Hit, lines: Lines | None = None) -> Hit:
-        """Return a hit with the name of its collection and the given lines."""
+    def labelled(self, hit: Hit) -> Hit:
+        """Return a hit with the name of its collection."""
         owner = self.store.owner if hit.owner is None else hit.owner
         label = self.labels.get(owner, "")
         if label:
-            return hit.retold(collection=label, owned=owner in self.mine, lines=lines or hit.lines)
-        if lines:
-            return hit.retold(lines=lines)
+            return hit.retold(collection=label, owned=owner in self.mine)
         return hit
 
     @property
@@ -463,26 +460,3 @@ def delegated(
             return method(part(self._view), *arguments, **named)
 
     return call
-
-
-# The lines of hits whose text is also a file's
-
-
-def lines_of(store: Store, hits: Sequence[Hit]) -> dict[int, Lines]:
-    """Return the lines of the hits that have any, by position."""
-    spans: dict[tuple[str, str], list[Span]] = {}
-    rows: list[int] = []
-    for row, hit in enumerate(hits):
-        if hit.lines is None and hit.kind in LINED and hit.key == hit.path and hit.span != (0, 0):
-            rows.append(row)
-            spans.setdefault(hit.place, []).append(hit.span)
-    found: dict[tuple[tuple[str, str], Span], Lines] = {}
-    for place, text in store.catalog.texts(spans).items() if spans else ():
-        begin = 0
-        line = 1
-        for start, end in sorted(spans[place]):
-            line += text.count("\n", begin, start)
-            begin = start
-            found[place, (start, end)] = line, line + text.count("\n", start, end)
-    keys = {row: (hits[row].place, hits[row].span) for row in rows}
-    return {row: found[key] for row, key in keys.items() if key in found}

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rifflux.types import Chunk, Document, Filter, Hit, Identifier, Ids, Ranking, Tag, Why
+from rifflux.types import LINED, Chunk, Document, Filter, Hit, Identifier, Ids, Lines, Ranking, Span, Tag, Why
 
 __all__ = [
     "EARLIEST_NS",
@@ -38,6 +38,8 @@ __all__ = [
     "Write",
     "chunk_at",
     "find_documents",
+    "line_ranges",
+    "lines_in_file",
 ]
 
 
@@ -275,6 +277,7 @@ class Catalog(Protocol):
     def hydrate(self, ranking: Ranking, trails: Sequence[tuple[Why, ...]] = ()) -> list[Hit]:
         """Return the stored chunks of a ranking, in its order and with its scores, without missing ids.
 
+        Chunks have lines where `lines_in_file` gave them some when they were written.
         `trails` are the explanations of the entries, empty by default.
         """
 
@@ -308,9 +311,6 @@ class Catalog(Protocol):
 
         Missing ones are omitted, and of all of them links, identifiers, tags and parts.
         """
-
-    def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
-        """Return the texts of documents by (namespace, key), without missing ones."""
 
     def stored(self, after: int = 0) -> Iterator[StoredDocument]:
         """Yield the documents in the order of their addition, following the number `after`, with all that is stored.
@@ -382,6 +382,27 @@ class Catalog(Protocol):
 def find_documents(catalog: Catalog, name: str) -> list[tuple[str, str]]:
     """Return the (namespace, key) of every document with this key, path or absolute path."""
     return sorted((row.namespace, row.document.key) for row in catalog.documents(Selection(name=name)))
+
+
+def line_ranges(text: str, spans: Collection[Span]) -> Mapping[Span, Lines]:
+    """Return the first and last line, counted from 1, of each part of a text; empty parts are omitted."""
+    found: dict[Span, Lines] = {}
+    begin = 0
+    line = 1
+    for start, end in sorted(spans):
+        if end:
+            line += text.count("\n", begin, start)
+            begin = start
+            found[start, end] = line, line + text.count("\n", start, end)
+    return found
+
+
+def lines_in_file(change: DocumentChange) -> Mapping[Span, Lines]:
+    """Return the lines of a document's chunks by span, or nothing if its text is not that of its file."""
+    document = change.document
+    if document.kind not in LINED or document.key != change.path:
+        return {}
+    return line_ranges(document.text, [each.chunk.span for each in change.chunks])
 
 
 def chunk_at(catalog: Catalog, chunk_id: str) -> Hit | None:

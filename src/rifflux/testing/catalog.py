@@ -9,6 +9,7 @@ import numpy as np
 from rifflux.store import (
     ChunkFacts,
     Credited,
+    DocumentChange,
     DocumentUses,
     Edge,
     FileRemoval,
@@ -24,7 +25,7 @@ from rifflux.store import (
     find_documents,
 )
 from rifflux.testing.making import NeedsStore, change
-from rifflux.types import Filter, Identifier, Link, Part, Ranking, Tag, Why
+from rifflux.types import Document, Filter, Identifier, Lines, Link, Part, Ranking, Tag, Why
 
 
 class CatalogContract(NeedsStore):
@@ -256,10 +257,22 @@ class CatalogContract(NeedsStore):
         assert store.catalog.values("done", showable, 9) == [(True, 1)]
         assert store.catalog.values('no"thing', showable, 9) == []
 
-    def test_texts_come_alone(self, store: Store) -> None:
-        store.catalog.write(Placed("c", change("a", "one", "two", first_id=1)))
-        assert store.catalog.texts([("c", "a"), ("c", "none")]) == {("c", "a"): store.catalog.document("c", "a").text}  # type: ignore[union-attr]
-        assert store.catalog.texts([]) == {}
+    def test_chunks_have_the_lines_of_their_file(self, store: Store) -> None:
+        def lines(text: str, key: str, path: str, kind: str) -> list[Lines | None]:
+            first, second = change(key, "one", "head\ntwo\nthree", first_id=1).chunks
+            start = text.index("one")
+            chunks = [replace(first.chunk, span=(start, start + 3))]
+            start = text.index("two")
+            chunks.append(replace(second.chunk, span=(start, start + 9)))
+            analyzed = [replace(each, chunk=chunk) for each, chunk in zip((first, second), chunks, strict=True)]
+            store.catalog.write(Placed("c", DocumentChange(Document(key, text, kind=kind), path, tuple(analyzed))))
+            return [hit.lines for hit in store.catalog.chunks_of("c", key)]
+
+        assert lines("one\n\ntwo\nthree\n", "a", "a", "text") == [(1, 1), (3, 4)]
+        assert lines("new\none\n\n\ntwo\nthree", "a", "a", "text") == [(2, 2), (5, 6)]
+        assert lines("one\ntwo\nthree", "a", "a", "pdf") == [None, None]
+        store.catalog.write(Removal("c", ["a"]))
+        assert lines("one\ntwo\nthree", "a", "records.jsonl", "text") == [None, None]
 
     def test_documents_bear_words_in_path_or_title(self, store: Store) -> None:
         store.catalog.write(Placed("c", change("deep/Cache.md", "one", first_id=1)))

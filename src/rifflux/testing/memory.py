@@ -71,6 +71,7 @@ from rifflux.store import (
     Totals,
     Where,
     Write,
+    lines_in_file,
     summed,
 )
 from rifflux.text.dates import parse_time, timestamp, whole_day_end
@@ -446,6 +447,7 @@ class MemoryCatalog(Catalog):
             chunk.position, chunk.text, chunk.span, score, why, document.kind, document.created_at,
             document.updated_at, document.metadata, document.license, row.namespace, page=chunk.page,
             language=document.language, owner=row.owner if self.view.several else None,
+            lines=lines_in_file(row.change).get(chunk.span),
         )  # fmt: skip
 
     def chunks_of(self, namespace: str, key: str) -> list[Hit]:
@@ -519,9 +521,6 @@ class MemoryCatalog(Catalog):
                 if row is self.view.row_at(place):
                     found[place] = [each.whole for each in rows[max(at - before, 0) : at + after + 1]]
         return found
-
-    def texts(self, places: Collection[Place]) -> Mapping[Place, str]:
-        return {place: document.text for place, document in self.documents_at([*places]).items()}
 
     def stored(self, after: int = 0) -> Iterator[StoredDocument]:
         if self.view.several:

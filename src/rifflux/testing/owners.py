@@ -60,7 +60,6 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "hydrate": lambda store, ids: store.catalog.hydrate(Ranking(ids, np.ones(len(ids)))),
     "document": lambda store, ids: [store.catalog.document("c", key) for key in _KEYS],
     "documents_at": lambda store, ids: dict(store.catalog.documents_at([("c", key) for key in _KEYS])),
-    "texts": lambda store, ids: dict(store.catalog.texts([("c", key) for key in _KEYS])),
     "code_of": lambda store, ids: dict(store.catalog.code_of(ids)),
     "stored": lambda store, ids: _plain_documents(store) if len(store.owners) == 1 else [],
     "chunks_of": lambda store, ids: [store.catalog.chunks_of("c", key) for key in _KEYS],

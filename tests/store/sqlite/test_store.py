@@ -305,6 +305,8 @@ def test_an_index_of_every_version_is_brought_up_to_date(kept: Path, tmp_path: P
     with rifflux.open(path, model="hash:32") as index:
         assert index.admin.check() == []
         assert index.search("heron läuft", mode="lexical")[0].key == "a"
+        in_files = [hit for hit in index.search("otters", mode="lexical") if hit.key == "d.md"]
+        assert [hit.lines for hit in in_files] == [(3, 3)] * len(in_files)
         assert [work.title for work in index.works.all()] == ["On herons"]
         ann = index.scoped(rifflux.Scope("ann"))
         assert [hit.key for hit in ann.search("marmot", mode="lexical")] == ["c"]
@@ -330,12 +332,14 @@ def test_files_of_an_index_without_their_inodes_are_opened_once_more(tmp_path: P
     with closing(apsw.Connection(str(path))) as connection:
         for column in ("problem_kind", "inode", "ctime_ns"):
             connection.execute(f"alter table file drop column {column}")
+        connection.execute("alter table chunk drop column line")
         connection.execute("drop table service_record")
         for statement in tables_of(3, tmp_path) - tables_of(4, tmp_path):
             connection.execute(statement)
         connection.pragma("user_version", 2)
     with rifflux.open(path, model="hash:32") as index:
-        assert index.search("herons", mode="lexical")[0].key == "a.md"
+        hit = index.search("herons", mode="lexical")[0]
+        assert (hit.key, hit.lines) == ("a.md", (1, 1))
         report = index.sync()
         assert (report.unchanged_files, report.indexed_files, report.embedded_chunks) == (1, 0, 0)
         assert index.admin.check() == []

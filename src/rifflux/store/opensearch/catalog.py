@@ -32,6 +32,7 @@ from rifflux.store.catalog import (
     SourceData,
     StoredDocument,
     Write,
+    lines_in_file,
 )
 from rifflux.store.opensearch.engine import ANYTHING, CHUNKS, PAGE, Action, OwnedRows, row_id
 from rifflux.store.opensearch.filters import (
@@ -133,8 +134,9 @@ class OpenSearchCatalog(Catalog):
             for place, each in placed.items():
                 known = {one.id: one for one in stored.get(ids[place], ())}
                 kept[place] = []
+                lines = lines_in_file(each.change)
                 for analyzed in each.change.chunks:
-                    row = chunk_row(owner, each, analyzed)
+                    row = chunk_row(owner, each, analyzed, lines.get(analyzed.chunk.span))
                     chunk = ListedChunk(analyzed.chunk.id, analyzed.hash, batch.number, row_digest(row))
                     former_chunk = known.get(chunk.id)
                     if former_chunk and former_chunk.digest == chunk.digest:
@@ -372,9 +374,6 @@ class OpenSearchCatalog(Catalog):
     def documents_at(self, places: Sequence[Place]) -> Mapping[Place, Document]:
         found = self._at(places, ("outline", "text", "rest"))
         return {place: document_of(row) for place, row in found.items()}
-
-    def texts(self, places: Collection[Place]) -> Mapping[Place, str]:
-        return {place: row["text"] for place, row in self._at(places, ("text",)).items()}
 
     def records(self, namespace: str, key: str) -> Mapping[str, str]:
         for row in self._at([(namespace, key)], ("records",)).values():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
@@ -14,7 +13,6 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rifflux.store.catalog import AnalyzedChunk, ChunkFacts, DocumentChange, Placed, StoredDocument
 from rifflux.store.opensearch.engine import row_id
@@ -22,7 +20,7 @@ from rifflux.store.opensearch.filters import JSON, filter_fields, keyword, value
 from rifflux.text.dates import timestamp
 from rifflux.text.people import credits_of
 from rifflux.text.properties import searchable_properties
-from rifflux.types import LICENSED, LINED, Chunk, Document, Hit, Identifier, Link, Part, Tag, Why
+from rifflux.types import LICENSED, Chunk, Document, Hit, Identifier, Lines, Link, Part, Tag, Why
 
 #: The counts of a term in a chunk: its digest, then title, headings and body.
 PACKED = np.dtype([("term", "<u8"), ("counts", "<u2", 3)])
@@ -38,7 +36,6 @@ CHUNK_STORED = ("uid", "document", "position", "hash", "length", "facts", "passa
 UNDATED = 1e18
 
 _NO_REST = '{"links": [], "tags": [], "parts": []}'
-_LINE = re.compile("\n")
 _as_json = json.JSONEncoder(default=str).encode
 
 
@@ -153,7 +150,7 @@ def document_of(row: Mapping[str, Any]) -> Document:
     )
 
 
-def chunk_row(owner: str, placed: Placed, each: AnalyzedChunk) -> JSON:
+def chunk_row(owner: str, placed: Placed, each: AnalyzedChunk, lines: Lines | None) -> JSON:
     """Return the row of a chunk, without its vectors."""
     document = placed.change.document
     chunk = each.chunk
@@ -170,9 +167,6 @@ def chunk_row(owner: str, placed: Placed, each: AnalyzedChunk) -> JSON:
         "kind": document.kind,
         "identifiers": [[one.scheme, one.value] for one in document.identifiers],
     }
-    lines = None
-    if document.kind in LINED and document.key == placed.change.path and chunk.span != (0, 0):
-        lines = lines_at(document.text, *chunk.span)
     passage = {
         "position": chunk.position,
         "text": chunk.text,
@@ -205,17 +199,6 @@ def chunk_row(owner: str, placed: Placed, each: AnalyzedChunk) -> JSON:
         "waiting": each.embedded,
         "words": each.words,
     }
-
-
-@lru_cache(maxsize=1)
-def _line_ends(text: str) -> NDArray[np.int64]:
-    return np.array([each.end() - 1 for each in _LINE.finditer(text)], np.int64)
-
-
-def lines_at(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the first and the last line of a part of a text, from 1."""
-    first, last = np.searchsorted(_line_ends(text), (start, end)).tolist()
-    return first + 1, last + 1
 
 
 def stored_document(row: Mapping[str, Any], chunks: Sequence[Mapping[str, Any]]) -> StoredDocument:

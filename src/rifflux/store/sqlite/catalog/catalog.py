@@ -181,13 +181,6 @@ class SqliteCatalog(Catalog):
                 raise misread(self.view, error) from error
         return found
 
-    def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
-        listed = list(places)
-        found: dict[tuple[str, str], str] = {}
-        for place, text in self._at(sql.TEXTS_AT, listed):
-            found.setdefault(listed[place], text)
-        return found
-
     def around(
         self, places: Sequence[tuple[str, str]], before: int, after: int
     ) -> Mapping[tuple[str, str], Sequence[Document]]:
@@ -492,7 +485,7 @@ def _whole(row: Sequence[Any]) -> Document:
 def _hit(row: Sequence[Any], names: Mapping[int, str], score: float = 0.0, why: tuple[Why, ...] = ()) -> Hit:
     """Return a hit from a row of `HYDRATE`: the columns of `Hit` in order, then the owner's number."""
     uid, key, path, title, headings, position, text, start, end, kind, *facts = row
-    created, updated, metadata, license, namespace, page, language, owner = facts
+    created, updated, metadata, license, namespace, line, page, language, owner = facts
     if not (isinstance(title, str) and isinstance(text, str) and isinstance(kind, str)):
         raise TypeError(_NO_TEXT)
     if headings != "[]":
@@ -503,7 +496,12 @@ def _hit(row: Sequence[Any], names: Mapping[int, str], score: float = 0.0, why: 
         known = _decoded(metadata)[0]
     else:
         known = {}
+    lines = None
+    if line:
+        # A header that is repeated in front of a part of a table is not counted.
+        lines = line, line + text.count("\n", len(text) - (end - start))
     place = f"{uid:016x}", key, path, title, heading_path, position, text, (start, end)
     origin = kind, created, updated, known, license, namespace
     # An owner who was deleted meanwhile has no name.
-    return Hit(*place, score, why, *origin, page=page, owner=names.get(owner), language=language or "")
+    owned_by = names.get(owner)
+    return Hit(*place, score, why, *origin, lines=lines, page=page, owner=owned_by, language=language or "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from itertools import count
@@ -13,6 +13,7 @@ import apsw
 
 from rifflux.store.catalog import (
     AnalyzedChunk,
+    DocumentChange,
     DocumentUses,
     FileRemoval,
     FileUpdate,
@@ -20,6 +21,7 @@ from rifflux.store.catalog import (
     Removal,
     SourceData,
     Write,
+    lines_in_file,
 )
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.connection.connect import text_hash
@@ -109,7 +111,7 @@ def put_documents(connection: apsw.Connection, owner: int, wanted: Mapping[tuple
         else:
             stored = _make_way(connection, id, row, each.change.chunks)
         rows.contents.append((id, document))
-        _add_chunks(connection, rows, id, each.change.chunks, stored, chunk_ids)
+        _add_chunks(connection, rows, id, each.change, stored, chunk_ids)
     rows.insert(connection)
 
 
@@ -172,14 +174,16 @@ def _add_chunks(
     connection: apsw.Connection,
     rows: _Rows,
     document: int,
-    chunks: Iterable[AnalyzedChunk],
+    change: DocumentChange,
     stored: _Held,
     ids: Iterator[int],
 ) -> None:
     """Update the chunks that a document already has, and collect new chunks and terms for insertion."""
     terms = Terms(rows.owner)
-    for each in chunks:
+    lines = lines_in_file(change)
+    for each in change.chunks:
         chunk = each.chunk
+        line, _ = lines.get(chunk.span, (None, None))
         fields = (each.title, each.headings, each.body)
         length = " ".join(filter(None, fields)).count(" ") + any(fields)
         if each.words is None:
@@ -187,7 +191,7 @@ def _add_chunks(
         else:
             words = each.words
         hashes = (each.hash, words, length, each.embedded)
-        row = (chunk.position, _as_json(chunk.headings), chunk.text, *chunk.span, chunk.page, *hashes)
+        row = (chunk.position, _as_json(chunk.headings), chunk.text, *chunk.span, chunk.page, line, *hashes)
         if chunk.id in stored:
             id, hash_held, words_held = stored[chunk.id]
             connection.execute(sql.MOVE_CHUNK, (*row, id))

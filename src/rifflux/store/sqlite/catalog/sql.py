@@ -31,7 +31,7 @@ ANY_PASSES = "select exists (select 1 from document where owner = :owner and {co
 HYDRATE = """
 select chunk.uid, document.key, document.path, document.title, chunk.headings, chunk.position, chunk.text,
     chunk.span_start, chunk.span_end, document.kind, document.created_at, document.updated_at, document.metadata,
-    document.licence, document.namespace, chunk.page, document.language, document.owner
+    document.licence, document.namespace, chunk.line, chunk.page, document.language, document.owner
 from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and {which}"""
 
@@ -68,12 +68,6 @@ select wanted.key, document.key, document_text.text, document_text.hash, documen
         from tag where tag.document = document.id),
     (select json_group_array(json_array(part.kind, span_start, span_end, headings, label, page) order by position)
         from part where part.document = document.id)
-{_PLACES}
-    join document_text on document_text.document = document.id
-order by wanted.key, document.owner"""
-
-TEXTS_AT = f"""
-select wanted.key, document_text.text
 {_PLACES}
     join document_text on document_text.document = document.id
 order by wanted.key, document.owner"""
@@ -195,9 +189,9 @@ STORED_CHUNKS = "select uid, id, hash, coalesce(words, hash) from chunk where do
 
 PUT_CHUNK = """
 insert into chunk
-    (id, owner, uid, document, position, headings, text, span_start, span_end, page, hash, words, length,
+    (id, owner, uid, document, position, headings, text, span_start, span_end, page, line, hash, words, length,
     embedded)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 # The highest row number that a chunk has or ever had.
 LAST_CHUNK = """
@@ -208,8 +202,8 @@ select max(
 
 MOVE_CHUNK = """
 update chunk set
-    position = ?, headings = ?, text = ?, span_start = ?, span_end = ?, page = ?, hash = ?, words = ?, length = ?,
-    embedded = ?
+    position = ?, headings = ?, text = ?, span_start = ?, span_end = ?, page = ?, line = ?, hash = ?, words = ?,
+    length = ?, embedded = ?
 where id = ?"""
 
 PUT_TERMS = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"

@@ -42,7 +42,7 @@ from rifflux.types.temporary import partial, sweep
 
 #: The application id in the file's header, "RFLX", which distinguishes the database from those of other programs.
 APPLICATION_ID = 0x52464C58
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 #: SQLite's VFS without locks, and without checksums of pages.
 UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
 #: The size of a page, in bytes.

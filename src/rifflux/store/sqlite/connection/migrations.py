@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import apsw
 
+from rifflux.store.catalog import line_ranges
 from rifflux.store.sqlite.connection.tables import RECORDS
+from rifflux.types import LINED
 
 _INSERT = "insert into service_record (owner, kind, key, user, time, amount, value)"
 
@@ -80,6 +83,27 @@ def _move_records(connection: apsw.Connection) -> None:
         connection.execute(f"drop table {table}")
 
 
+_TEXTS_OF_FILES = f"""
+select id, text from document join document_text on document = id
+where kind in {tuple(sorted(LINED))} and key = path"""
+_SPANS = "select id, span_start, span_end from chunk where document = ?"
+
+
+def _add_lines(connection: apsw.Connection) -> None:
+    """Add a column for the line of its file on which a chunk begins."""
+    connection.execute("alter table chunk add column line integer")
+    texts: Iterable[Any] = connection.execute(_TEXTS_OF_FILES)
+    for document, text in texts:
+        rows: list[Any] = connection.execute(_SPANS, (document,)).fetchall()
+        lines = line_ranges(text, [(start, end) for _, start, end in rows])
+        found = [(lines[start, end][0], id) for id, start, end in rows if (start, end) in lines]
+        connection.executemany("update chunk set line = ? where id = ?", found)
+
+
 #: The migration of the tables of each version to the next. It runs in the transaction that writes the new version, with
 #: foreign keys unchecked. A version without an entry cannot be read.
-MIGRATIONS: Mapping[int, Callable[[apsw.Connection], object]] = {2: _add_file_columns, 3: _move_records}
+MIGRATIONS: Mapping[int, Callable[[apsw.Connection], object]] = {
+    2: _add_file_columns,
+    3: _move_records,
+    4: _add_lines,
+}

@@ -93,7 +93,8 @@ create table if not exists document_text (
 -- is the number of terms in all fields.
 -- What is embedded of a message is not what its words are: a change of one must not cost the other. embedded is null
 -- where it is made of title, headings and text, words is a hash of the terms, null where hash stands for them too.
--- page counts from 1 and is null where the document has no pages.
+-- page and line are those where the chunk begins, from 1: page is null where the document has no pages, line where its
+-- text is not that of its file.
 create table if not exists chunk (
     id integer primary key,
     uid integer not null unique,
@@ -108,7 +109,8 @@ create table if not exists chunk (
     length integer not null default 0,
     embedded text,
     words integer,
-    page integer
+    page integer,
+    line integer
 );
 create index chunk_document on chunk (document, position);
 create index chunk_hash on chunk (hash);
