@@ -208,11 +208,11 @@ def _titles(index: Index, works: Mapping[str, Work]) -> None:
     """Print in how many titles a name is read, as they are and in small letters."""
     searcher = Searcher(index.admin.view)
     for told, change in (("titles", str), ("titles in small letters", str.casefold)):
-        read = [searcher.credits_in(change(work.title)) for work in works.values()]
-        some = [each for each in read if each]
-        sure = [each for each in some if any(credit.sure for credit in each.credits)]
+        read = [searcher.parse(change(work.title)).query.credits for work in works.values()]
+        some = [credits for credits in read if credits]
+        sure = [credits for credits in some if any(credit.sure for credit in credits)]
         print(f"\n{told}: {len(read)}, with a name that lifts {len(some)}, with one that is sure {len(sure)}")
-        print("; ".join(credit.wording for each in sure for credit in each.credits if credit.sure)[:600])
+        print("; ".join(credit.wording for credits in sure for credit in credits if credit.sure)[:600])
 
 
 @contextmanager

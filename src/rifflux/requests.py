@@ -30,7 +30,7 @@ from typing import (
 )
 
 from rifflux.errors import InvalidArgument
-from rifflux.types.filter import Filter
+from rifflux.types.search import Filter
 
 if TYPE_CHECKING:
     from datetime import date

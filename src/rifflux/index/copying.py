@@ -201,7 +201,7 @@ class Copying:
     def _check_revision(self) -> None:
         """Raise `UnusableIndex` for terms by another version of the analyzer, which cannot be made again."""
         revision = self._analyzer().revision
-        if int(self.source.records.policy(REVISION) or 1) != revision:
+        if int(self.source.records.setting(REVISION, of_index=True) or 1) != revision:
             raise UnusableIndex(
                 f"{self.source_name} was made by another version of the analyzer: its terms cannot be made again as "
                 "they are",
@@ -409,7 +409,8 @@ class Copying:
         files = find_profile("files")
         records = self.source.records
         return analyzer(
-            records.policy("language") or files.language, records.policy("mathematics") or files.mathematics
+            records.setting("language", of_index=True) or files.language,
+            records.setting("mathematics", of_index=True) or files.mathematics,
         )
 
     def _with_terms(self, view: Store, some: Sequence[StoredDocument]) -> list[Placed]:
@@ -418,7 +419,9 @@ class Copying:
         profile = {CONVERSATIONS.name: CONVERSATIONS, MEMORIES.name: MEMORIES}.get(part)
         analyze = self._analyzer()
         if profile:
-            analyze = analyzer(self.source.records.policy("language") or profile.language, profile.mathematics)
+            analyze = analyzer(
+                self.source.records.setting("language", of_index=True) or profile.language, profile.mathematics
+            )
         if profile is CONVERSATIONS:
             terms = _terms_of_messages(view, some, analyze)
         else:

@@ -527,7 +527,7 @@ class Languages:
     def of(cls, store: Store) -> Languages:
         """Return the languages recorded in a store."""
         known = store.records.setting(_LANGUAGES)
-        return cls(json.loads(known) if known else {}, store.records.policy("language") or "")
+        return cls(json.loads(known) if known else {}, store.records.setting("language", of_index=True) or "")
 
     def at(self, path: Path) -> str:
         """Return the language to analyze a file in, or an empty string for the index's."""

@@ -33,7 +33,7 @@ class CopyState:
 
 def copy_state(store: Store) -> CopyState | None:
     """Return the state of a copy; None for an index that is no copy."""
-    known = store.records.policy(COPY)
+    known = store.records.setting(COPY, of_index=True)
     return CopyState(**json.loads(known)) if known else None
 
 

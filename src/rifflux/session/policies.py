@@ -114,11 +114,7 @@ class Policies:
     def get(self, name: str) -> Any:
         """Return the value of a policy. An unreadable stored value permits nothing."""
         policy = _known(name)
-        records = self.store.records
-        if policy.own:
-            stored = records.setting(key_of(name))
-        else:
-            stored = records.policy(key_of(name))
+        stored = self.store.records.setting(key_of(name), of_index=not policy.own)
         try:
             if stored is None:
                 return policy.default

@@ -356,24 +356,21 @@ class Searcher:
         is_part: bool,
     ) -> Query:
         """Return the analyzed query with the authors, venues and years that it names, unless it is a part of one."""
-        names = self.credits_in(text, analyzer) if has_works and not is_part else None
-        rest = names.rest if names else text
+        names: CreditsRead | None = None
+        if has_works and not is_part:
+            from rifflux.retrieve.query.credits import read_credits
+
+            names = read_credits(self._vocabulary(analyzer), text)
+        rest = names.rest if names and names.credits else text
         facets = self.view.facets if self.view.is_part else (*self.view.facets, COLLECTION)
         query = understand(rest, analyzer, facets, limits, self.view.store.lexical.occurring, others)
         if query.filter.metadata and has_works:
             query = replace(query, filter=self.with_spellings(query.filter, analyzer))
-        if names is None:
+        if not names or not names.credits:
             return query
         from rifflux.retrieve.query.credited import with_credits
 
         return with_credits(query, names, self.view.store, text)
-
-    def credits_in(self, text: str, analyzer: Analyzer | None = None) -> CreditsRead | None:
-        """Return the authors, venues and years of works that a query names, or None."""
-        from rifflux.retrieve.query.credits import read_credits
-
-        found = read_credits(self._vocabulary(analyzer), text)
-        return found if found.credits else None
 
     def with_spellings(self, filter: Filter, analyzer: Analyzer | None = None) -> Filter:
         """Return a filter with its authors and venues in the spellings of the works."""

@@ -349,7 +349,7 @@ class IndexView:
     def outdated(self) -> list[Notice]:
         """Return a notice if another revision of the analyzer created the stored terms."""
         revision = self.profile.analyzer.revision
-        if revision == 1 or int(self.store.records.policy(REVISION) or 1) == revision:
+        if revision == 1 or int(self.store.records.setting(REVISION, of_index=True) or 1) == revision:
             return []
         text = "the index was made by another version of the analyzer"
         return [Notice("analyzer.outdated", text, Cure.REPAIR)]

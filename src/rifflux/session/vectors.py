@@ -239,7 +239,7 @@ def _vector(embedder: GuardedEmbedder, dimension: int | None) -> Vectors:
 def _probes(store: Store) -> dict[str, Vectors]:
     return {
         fingerprint: np.asarray(vector, np.float32)
-        for fingerprint, vector in json.loads(store.records.policy(PROBES) or "{}").items()
+        for fingerprint, vector in json.loads(store.records.setting(PROBES, of_index=True) or "{}").items()
     }
 
 

@@ -286,6 +286,7 @@ class Catalog(Protocol):
 
     def document(self, namespace: str, key: str) -> Document | None:
         """Return a document with its whole text, or None."""
+        return self.documents_at([(namespace, key)]).get((namespace, key))
 
     def documents(
         self,

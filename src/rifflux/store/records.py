@@ -158,11 +158,8 @@ class Records(Protocol):
         the block gets False at once. Nothing else is excluded.
         """
 
-    def setting(self, name: str) -> str | None:
-        """Return a setting's value, or None. Each owner has its own; those of the unnamed owner are policies."""
-
-    def policy(self, name: str) -> str | None:
-        """Return a setting of the whole index, which every owner may read, or None."""
+    def setting(self, name: str, *, of_index: bool = False) -> str | None:
+        """Return a setting's value, or None. Each owner has its own; those `of_index` every owner may read."""
 
     def set(self, name: str, value: str, *changes: Put | Delete, content: bool = True) -> None:
         """Store a setting, and carry out changes of records with it, as `write` does.

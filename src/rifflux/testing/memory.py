@@ -456,10 +456,6 @@ class MemoryCatalog(Catalog):
             return []
         return [self._hit(row, each) for each in sorted(row.change.chunks, key=lambda each: each.chunk.position)]
 
-    def document(self, namespace: str, key: str) -> Document | None:
-        row = self.view.row_at((namespace, key))
-        return row.document if row else None
-
     def documents(
         self,
         where: Selection,
@@ -1052,11 +1048,10 @@ class MemoryRecords(Records):
             if is_free:
                 lock.release()
 
-    def setting(self, name: str) -> str | None:
-        return next((owned.settings[name] for owned in self.view.owned if name in owned.settings), None)
-
-    def policy(self, name: str) -> str | None:
-        return self.view.world.owners.get("", _Owned()).settings.get(name)
+    def setting(self, name: str, *, of_index: bool = False) -> str | None:
+        everybodys = self.view.world.owners.get("", _Owned())
+        owned = [everybodys] if of_index else self.view.owned
+        return next((each.settings[name] for each in owned if name in each.settings), None)
 
     def set(self, name: str, value: str, *changes: Put | Delete, content: bool = True) -> None:
         self.view.mine(content=content).settings[name] = value

@@ -109,7 +109,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
 _WRITE = frozenset(("transaction", "put_vectors", "set", "write", "reserve", "drop"))
 #: Methods that are the same for everyone, are refused to a named owner, or concern views themselves.
 _SHARES = (
-    "of views memoized model use_model policy lease check generations mend erase "
+    "of views memoized model use_model lease check generations mend erase "
     "schema_version capabilities local read_only close catalog lexical semantic"
 )
 _SHARED = frozenset(_SHARES.split())
@@ -293,9 +293,13 @@ class OwnerContract(NeedsOpened):
     def test_a_policy_is_read_by_all_and_set_where_the_store_was_opened(self, opened: Store) -> None:
         ann = opened.of("ann")
         ann.records.set("rule", "mine")
-        assert ann.records.policy("rule") is None
+        assert ann.records.setting("rule", of_index=True) is None
         opened.records.set("rule", "ours")
-        assert (ann.records.policy("rule"), ann.records.setting("rule"), opened.records.setting("rule")) == (
+        assert (
+            ann.records.setting("rule", of_index=True),
+            ann.records.setting("rule"),
+            opened.records.setting("rule"),
+        ) == (
             "ours",
             "mine",
             "ours",

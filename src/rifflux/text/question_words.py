@@ -70,7 +70,14 @@ def framed(text: str, language: str) -> Framed:
     places = [*_WORD.finditer(text)]
     if known is None or len(places) < 2:
         return Framed("", text, "")
-    words = [place[0].casefold().replace("’", "'") if _is_apart(place) else "" for place in places]
+    words = []
+    for place in places:
+        start, end = place.span()
+        # A word inside a formula, name or path, such as the `A` of `m_A`, is not one of the sentence.
+        if text[start - 1 : start] in _INSIDE or text[end : end + 1] in _INSIDE:
+            words.append("")
+        else:
+            words.append(place[0].casefold().replace("’", "'"))
     if language == "english" and words[0] == "how" and words[1] in known.stop and words[-1] in _WORKING:
         first = max(2, 1 + _leading(words[1:], known))
         last = len(words) - 1
@@ -99,13 +106,6 @@ def asks_only(words: Iterable[str], language: str) -> bool:
         *(known.fillers, known.kinds, known.stop, known.writing),
     )
     return all(any(word in each for each in lists) for word in words)
-
-
-def _is_apart(place: re.Match[str]) -> bool:
-    """Return True for a word of a sentence, not one inside a formula, name or path, such as the `A` of `m_A`."""
-    text = place.string
-    start, end = place.span()
-    return text[start - 1 : start] not in _INSIDE and text[end : end + 1] not in _INSIDE
 
 
 def _leading(words: Sequence[str], known: _Words) -> int:

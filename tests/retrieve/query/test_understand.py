@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.retrieve.query.reading import parted, understand
+from rifflux.retrieve.query.reading import understand
 from rifflux.store import FieldWeights, Placed, by_words
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import change
@@ -119,8 +119,9 @@ def test_plain_questions_lose_no_word(asked: list[str]) -> None:
 )  # fmt: skip
 def test_a_question_comes_apart_into_what_it_asks_and_what_it_leaves_out(pieces: list[str], space: str) -> None:
     text = space.join(pieces)
-    asked, limits = (understand(half, analyzer(), ("author", "year")) for half in parted(text, ("author", "year")))
     whole = read(text, "author", "year")
+    asked = read(whole.phrasing.body, "author", "year")
+    limits = read(whole.phrasing.limits, "author", "year")
     assert (limits.filter, limits.excluded) == (whole.filter, whole.excluded)
     assert (asked.clauses, asked.required, asked.prefixes) == (whole.clauses, whole.required, whole.prefixes)
     assert (asked.filter, asked.excluded) == (Filter(), ())

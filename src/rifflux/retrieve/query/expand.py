@@ -311,20 +311,15 @@ def _runs(tokens: Iterable[tuple[str, Clause]]) -> Iterator[list[tuple[str, Clau
     """Yield the longest runs of tokens, with their terms, that contain no ordinary word."""
     run: list[tuple[str, Clause]] = []
     for token, terms in tokens:
-        if _is_word(token):
+        letters = token.replace("-", "").replace("'", "")
+        is_name = not letters.isalpha() or len(letters) == 1 or token in symbol_names() or token.lower() in _NAMES
+        # Other words belong to the sentence around the formulas.
+        if not is_name and (len(letters) > LONGEST_NAME or token.islower() or token.istitle()):
             yield run
             run = []
         else:
             run.append((token, terms))
     yield run
-
-
-def _is_word(token: str) -> bool:
-    """Return True if a token belongs to the sentence around the formulas."""
-    letters = token.replace("-", "").replace("'", "")
-    if not letters.isalpha() or len(letters) == 1 or token in symbol_names() or token.lower() in _NAMES:
-        return False
-    return len(letters) > LONGEST_NAME or token.islower() or token.istitle()
 
 
 def _is_symbol(token: str) -> bool:

@@ -327,8 +327,11 @@ class Titles:
         found = found or [*(self._written(text) or self._standing(question))]
         # Titles of documents take precedence over titles of parts.
         found = [number for number in found if number in self.wholes] or found
-        for order in (str, _sorted) if len(found) > 1 else ():
-            if same := [number for number in found if order(letters_in(number)) == order(letters)]:
+        if len(found) > 1:
+            if same := [number for number in found if letters_in(number) == letters]:
+                return same, whole
+            words = sorted(letters.split())
+            if same := [number for number in found if sorted(letters_in(number).split()) == words]:
                 return same, whole
         return [number for number in found if f" {letters_in(number)} " in f" {letters} "] or found, whole
 
@@ -434,21 +437,17 @@ class Titles:
         found = [number for each in longest for number in names[each]]
         if len(found) > MOST_STANDING:
             return ()
-        return [number for each in longest if self._bearers(each) <= len(names[each]) for number in names[each]]
-
-    def _bearers(self, standing: Sequence[Atom]) -> int:
-        """Return the number of titles that contain the given atoms in sequence."""
-        holding = set.intersection(*(self.holding(_key(each)) for each in standing))
-        return sum(_stands_in(standing, self.names.title(number)) for number in holding)
+        found = []
+        for each in longest:
+            holding = set.intersection(*(self.holding(_key(atom)) for atom in each))
+            if sum(_stands_in(each, title_of(number)) for number in holding) <= len(names[each]):
+                found += names[each]
+        return found
 
 
 def _stands_in(name: Sequence[Atom], text: Sequence[Atom]) -> bool:
     """Return True if all atoms of a name occur in sequence in a text."""
     return matching_width(name, text) == len(name)
-
-
-def _sorted(words: str) -> str:
-    return " ".join(sorted(words.split()))
 
 
 def _stands_out(name: str, text: str) -> bool:

@@ -162,7 +162,11 @@ def understand(
     phrases = tuple(dict.fromkeys(each for each in searched[PHRASE] if each))
     mentioned = len(plain) > sum(map(len, phrases))
     beside = phrases if mentioned else ()
-    body, limits = _halves(text, reading)
+    # The text to search for, and the exclusions and facets; each parses as in the whole.
+    body = text
+    if reading.searched or reading.limits:
+        body = " ".join("".join(reading.searched).split())
+    limits = " ".join(reading.limits)
     query = Query(
         text=text,
         # Every single word, including those of a mentioned phrase, then the phrases themselves.
@@ -209,18 +213,6 @@ def collections_in(text: str) -> tuple[str, ...]:
     if COLLECTION in text:
         return tuple(_read(_comparable(text), {COLLECTION}).facets.get(COLLECTION, ()))
     return ()
-
-
-def parted(text: str, facets: Collection[str] = ()) -> tuple[str, str]:
-    """Split a query into the text to search for and its exclusions and facets; each parses as in the whole."""
-    text = _comparable(text)
-    return _halves(text, _read(text, {*facets, "kind", "path"}))
-
-
-def _halves(text: str, reading: _Reading) -> tuple[str, str]:
-    if not reading.searched and not reading.limits:
-        return text, ""
-    return " ".join("".join(reading.searched).split()), " ".join(reading.limits)
 
 
 def _comparable(text: str) -> str:

@@ -368,9 +368,6 @@ class OpenSearchCatalog(Catalog):
         found = {place: [rows[id] for id in some if id in rows] for place, some in ids.items()}
         return {place: some[0] for place, some in found.items() if some}
 
-    def document(self, namespace: str, key: str) -> Document | None:
-        return self.documents_at([(namespace, key)]).get((namespace, key))
-
     def documents_at(self, places: Sequence[Place]) -> Mapping[Place, Document]:
         found = self._at(places, ("outline", "text", "rest"))
         return {place: document_of(row) for place, row in found.items()}

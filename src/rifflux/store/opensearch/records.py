@@ -182,12 +182,10 @@ class OpenSearchRecords(Records):
 
     # Settings
 
-    def setting(self, name: str) -> str | None:
+    def setting(self, name: str, *, of_index: bool = False) -> str | None:
         settings = self.own.state.settings
-        return next((settings[each][name] for each in self.own.owners if name in settings[each]), None)
-
-    def policy(self, name: str) -> str | None:
-        return self.own.state.settings[""].get(name)
+        owners = ("",) if of_index else self.own.owners
+        return next((settings[each][name] for each in owners if name in settings[each]), None)
 
     def set(self, name: str, value: str, *changes: Put | Delete, content: bool = True) -> None:
         statement = "ctx._source.settings[params.name] = params.value"

@@ -14,8 +14,7 @@ from rifflux.text.properties import TAGS
 from rifflux.types import CREDITS, Bound, Filter, Ids
 
 if TYPE_CHECKING:
-    from rifflux.store.sqlite.connection.engine import GenerationCache
-    from rifflux.store.sqlite.connection.view import OwnerView
+    from rifflux.store.sqlite.connection.engine import GenerationCache, OwnerView
 
 Condition = tuple[str, dict[str, object]]
 

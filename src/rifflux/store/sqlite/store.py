@@ -22,9 +22,8 @@ from rifflux.store.sqlite.catalog import sql
 from rifflux.store.sqlite.catalog.catalog import CachedFacts, SqliteCatalog, misread
 from rifflux.store.sqlite.connection.connect import MEMORY, SCHEMA_VERSION
 from rifflux.store.sqlite.connection.derived import DerivedFile
-from rifflux.store.sqlite.connection.engine import Engine, GenerationCache
+from rifflux.store.sqlite.connection.engine import OWNER, Engine, GenerationCache, OwnerView
 from rifflux.store.sqlite.connection.tables import TABLES, TERM_TABLES
-from rifflux.store.sqlite.connection.view import OWNER, OwnerView
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
 from rifflux.store.sqlite.lexical.words_index import WordsIndex
 from rifflux.store.sqlite.query import ChunkColumns

@@ -150,7 +150,15 @@ def _places(text: str, store: Store) -> Mapping[str, list[Place]]:
     names = identifier_candidates(text)
     keyed = _title_keys(text)
     found: dict[str, list[Place]] = {}
-    codes = dict(zip(names, (_spellings(name) for name in names), strict=True))
+    codes: dict[str, list[str]] = {}
+    for name in names:
+        parsed = None
+        if ":" in name or "/" in name or any(each.isdigit() for each in name):
+            parsed = parse_identifier(name)
+        # As typed, and in its canonical spelling.
+        codes[name] = [name] if ":" in name or parsed else []
+        if parsed and str(parsed) != name:
+            codes[name].append(str(parsed))
     known = store.catalog.identified(list(dict.fromkeys([*chain.from_iterable(codes.values()), *keyed.values()])))
     for name, several in codes.items():
         for each in several:
@@ -175,17 +183,6 @@ def _titled(keyed: Mapping[str, str], known: Mapping[str, list[Place]], store: S
         if titled := [place for place in places if place in titles and plain(titles[place].title) == plain(name)]:
             found[name] = titled
     return found
-
-
-def _spellings(name: str) -> list[str]:
-    """Return an identifier as typed, and in its canonical spelling."""
-    if ":" in name or "/" in name or any(each.isdigit() for each in name):
-        parsed = parse_identifier(name)
-    else:
-        parsed = None
-    if ":" in name or parsed:
-        return list(dict.fromkeys([name, *([str(parsed)] if parsed else [])]))
-    return []
 
 
 def identifier_candidates(text: str) -> list[str]:

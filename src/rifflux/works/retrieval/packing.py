@@ -21,9 +21,8 @@ from rifflux.types import Document, Hit, Notice, Scores, Tag
 from rifflux.works.intent.classify import Question
 from rifflux.works.intent.named import CERTAINTY, Place, names_in
 from rifflux.works.model import PRIMARY, primary_of
-from rifflux.works.retrieval.candidates import POOL, Gathered
 from rifflux.works.retrieval.score import JOINED, SCORED, SIDE
-from rifflux.works.retrieval.stages import RetrievalContext
+from rifflux.works.retrieval.stages import POOL, Gathered, RetrievalContext
 
 #: The metadata field with the subject of a work that has no codes.
 _SUBJECTS = ("subject", "field", "chapter")

@@ -31,10 +31,15 @@ from rifflux.works.intent.intents import INTENTS, Intent, adjusted_intents, fitt
 from rifflux.works.intent.similarity import similarity_of
 from rifflux.works.model import display_identifiers
 from rifflux.works.profile import WORKS
-from rifflux.works.retrieval.candidates import CandidateGenerator, sufficient_reach
 from rifflux.works.retrieval.packing import evidence_limits, pack_of, page_of
 from rifflux.works.retrieval.score import DIRECT, NEAR, SCORED, SIDE, SIDES, VALUE, intent_of
-from rifflux.works.retrieval.stages import CITED, RetrievalContext, RetrievalSettings
+from rifflux.works.retrieval.stages import (
+    CITED,
+    CandidateGenerator,
+    RetrievalContext,
+    RetrievalSettings,
+    sufficient_reach,
+)
 
 if TYPE_CHECKING:
     from rifflux.works.retrieval.replay import Replay

@@ -35,8 +35,7 @@ from rifflux.store.catalog import (
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import carry_out, put_documents
 from rifflux.store.sqlite.connection.connect import text_hash
-from rifflux.store.sqlite.connection.engine import GenerationCache, unmoved
-from rifflux.store.sqlite.connection.view import OwnerView
+from rifflux.store.sqlite.connection.engine import GenerationCache, OwnerView, unmoved
 from rifflux.store.sqlite.filters import where as condition_of
 from rifflux.text.properties import searchable_properties
 from rifflux.types import (
@@ -161,9 +160,6 @@ class SqliteCatalog(Catalog):
     def _named(self, names: Mapping[int, str], namespace: str, owner: int) -> str:
         """Return a namespace with its owner in a view of several owners."""
         return of_owner(namespace, names.get(owner))
-
-    def document(self, namespace: str, key: str) -> Document | None:
-        return self.documents_at([(namespace, key)]).get((namespace, key))
 
     def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
         return self._documents(self._at(sql.DOCUMENTS_AT, places), places)

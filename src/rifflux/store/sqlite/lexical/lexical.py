@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.store.lexical import DEFAULT, MOST_CLAUSES, VARIANT, FieldWeights, Lexical, TermSequences
-from rifflux.store.sqlite.connection.engine import LOOK, GenerationCache, state_of, unmoved
-from rifflux.store.sqlite.connection.view import OwnerView
+from rifflux.store.sqlite.connection.engine import LOOK, GenerationCache, OwnerView, state_of, unmoved
 from rifflux.store.sqlite.filters import among, passing
 from rifflux.store.sqlite.lexical.words_index import WordsIndex
 from rifflux.store.sqlite.query import (

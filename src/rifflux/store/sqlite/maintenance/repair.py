@@ -10,7 +10,7 @@ import apsw
 
 from rifflux.store.mending import NAMING, REVISION, Analysis, Mended, StoredChunk
 from rifflux.store.sqlite.connection.derived import forget
-from rifflux.store.sqlite.connection.view import OwnerView
+from rifflux.store.sqlite.connection.engine import OwnerView
 from rifflux.store.sqlite.maintenance import check
 from rifflux.store.sqlite.maintenance.faults import FAULTS, orphans
 from rifflux.store.sqlite.query import Terms

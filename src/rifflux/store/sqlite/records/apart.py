@@ -16,8 +16,7 @@ from pathlib import Path
 from rifflux.errors import InvalidArgument, ReadOnlyIndex
 from rifflux.store.records import OF_CONTENTS, TOKEN, Delete, Put, Record, Sum, Where
 from rifflux.store.sqlite.connection.connect import MEMORY
-from rifflux.store.sqlite.connection.engine import Engine
-from rifflux.store.sqlite.connection.view import OwnerView
+from rifflux.store.sqlite.connection.engine import Engine, OwnerView
 from rifflux.store.sqlite.records.records import SqliteRecords
 
 #: The setting of a state that records that its initial tokens were copied.
@@ -86,11 +85,8 @@ class ApartRecords(SqliteRecords):
         with self.index.lease(task, waiting) as mine:
             yield mine
 
-    def setting(self, name: str) -> str | None:
-        return self.index.setting(name)
-
-    def policy(self, name: str) -> str | None:
-        return self.index.policy(name)
+    def setting(self, name: str, *, of_index: bool = False) -> str | None:
+        return self.index.setting(name, of_index=of_index)
 
     def set(self, name: str, value: str, *changes: Put | Delete, content: bool = True) -> None:
         self.index.set(name, value, *changes, content=content)

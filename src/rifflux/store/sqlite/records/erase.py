@@ -12,7 +12,7 @@ from rifflux.store.store import PART, ErasedContent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rifflux.store.sqlite.connection.view import OwnerView
+    from rifflux.store.sqlite.connection.engine import OwnerView
 
 _OWNER = "select id from owner where name = :name"
 # The owner and all parts of their content.

@@ -15,8 +15,8 @@ import apsw
 from rifflux.errors import OutOfScope
 from rifflux.store.records import ABSENT, RECORDS, Delete, Put, Record, Records, Sum, Where
 from rifflux.store.sqlite.connection.connect import MEMORY
+from rifflux.store.sqlite.connection.engine import OwnerView
 from rifflux.store.sqlite.connection.locks import file_lock
-from rifflux.store.sqlite.connection.view import OwnerView
 
 # An owner's own settings; those of owner 0 apply to the whole index.
 OWN_SETTING = """
@@ -196,13 +196,11 @@ class SqliteRecords(Records):
             else:
                 yield False
 
-    def setting(self, name: str) -> str | None:
-        own = {"owner": self.view.owner} if self.view.owner else {}
-        rows = self.view.known(OWN_SETTING if own else SETTING, name=name, **own)
-        return rows[0][0] if rows else None
-
-    def policy(self, name: str) -> str | None:
-        rows = self.view.known(SETTING, name=name)
+    def setting(self, name: str, *, of_index: bool = False) -> str | None:
+        if self.view.owner and not of_index:
+            rows = self.view.known(OWN_SETTING, name=name, owner=self.view.owner)
+        else:
+            rows = self.view.known(SETTING, name=name)
         return rows[0][0] if rows else None
 
     def set(self, name: str, value: str, *changes: Put | Delete, content: bool = True) -> None:

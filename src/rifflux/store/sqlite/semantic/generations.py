@@ -11,7 +11,7 @@ from rifflux.store.semantic import Generation, Generations, ModelInfo, State
 from rifflux.store.sqlite.connection.derived import forget
 
 if TYPE_CHECKING:
-    from rifflux.store.sqlite.connection.view import OwnerView
+    from rifflux.store.sqlite.connection.engine import OwnerView
 
 _ALL = """
 select model.name, model.backend, model.dimension, model.fingerprint, model.spec, model.state,

@@ -13,8 +13,7 @@ import numpy as np
 
 from rifflux.errors import Cure, ModelMismatch, OutOfScope
 from rifflux.store.semantic import ModelInfo, Pending, Semantic, State
-from rifflux.store.sqlite.connection.engine import GenerationCache, unmoved
-from rifflux.store.sqlite.connection.view import OwnerView
+from rifflux.store.sqlite.connection.engine import GenerationCache, OwnerView, unmoved
 from rifflux.store.sqlite.filters import numbers_of, passing
 from rifflux.store.sqlite.query import Terms, by_table
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
