@@ -171,6 +171,35 @@ def test_a_comparison_has_both_sides() -> None:
     assert "lime" not in text
 
 
+def test_a_comparison_of_two_terms_has_the_description_of_each(tmp_path: Path) -> None:
+    terms = {
+        "Dividend": "A payment of cash by a company to its holders, and part of the return and the yield of a share.",
+        "Return": "The total income of an investment with its gains. See also yield.",
+        "Risk": "The chance that the return is not what was expected.",
+        "Yield": "The money that is earned from an investment in a year, as a percentage. See also return.",
+    }
+    text = "# Terms\n\n" + "\n\n".join(f"{term}\n\n{description}" for term, description in terms.items())
+    (tmp_path / "terms.md").write_text(text, "utf-8")
+    with rifflux.open(":memory:") as index:
+        index.add(tmp_path)
+        answer = index.answer("what is the difference between the yield and the return of an investment?")
+    assert terms["Yield"] in answer.text
+    assert terms["Return"] in answer.text
+
+
+def test_a_follow_up_about_another_row_gets_that_row(tmp_path: Path) -> None:
+    table = "| Job | How often |\n|---|---|\n| filter cartridge | every three months |\n| lamp | yearly, in January |\n"
+    (tmp_path / "well.md").write_text(f"# Well\n\n{table}", "utf-8")
+    with rifflux.open(":memory:") as index:
+        index.add(tmp_path)
+        question = "how often is the filter cartridge changed?"
+        first = index.answer(question)
+        second = index.answer("and the lamp?", [("user", question), ("assistant", first.text)])
+    assert "every three months" in first.text
+    assert "yearly, in January" in second.text
+    assert "every three months" not in second.text
+
+
 def test_a_block_is_quoted_below_its_headings(tmp_path: Path) -> None:
     (tmp_path / "key.md").write_text("# Key\n\n## rotate-secrets\n\nThis command changes the passphrase.\n", "utf-8")
     with rifflux.open(":memory:") as index:

@@ -244,3 +244,52 @@ def test_terms_that_a_paragraph_introduces_are_a_list() -> None:
 
 def test_the_caption_of_a_figure_is_no_term() -> None:
     assert texts("Figure 7.27. Pattern usage\n\nA pattern fills an area.") == ["A pattern fills an area."]
+
+
+def test_what_leads_to_terms_is_quoted_with_them() -> None:
+    text = (
+        "There are these two kinds:\n\nAssets\n\nThings you own\n\nLiabilities\n\nThings you owe\n\nThat is all of it."
+    )
+    assert any("kinds:" in block.text and "you owe" in block.text for block in blocks(text))
+
+
+def test_a_question_is_quoted_with_what_follows_it() -> None:
+    text = "What does a room cost?\n\nIt is 40 a night.\n\nBreakfast is 8."
+    assert not any(block.text == "What does a room cost?" for block in blocks(text))
+    assert any(block.text == "What does a room cost?\n\nIt is 40 a night." for block in blocks(text))
+
+
+def test_an_item_that_leads_to_items_is_quoted_with_them() -> None:
+    text = "- Digits: how many.\n- Date: the choices are:\n- US\n- ISO\n- Time: the choices are:\n- 24 hours"
+    assert any(block.text == "- Date: the choices are:\n- US\n- ISO" for block in blocks(text))
+
+
+def test_a_line_over_indented_sentences_is_a_term_with_its_description() -> None:
+    text = "Bound logger\n  What is called to write\n  an entry.\n\nProcessor\n  A callable that changes it."
+    written = [block.text for block in blocks(text)]
+    assert "Bound logger\n\nWhat is called to write an entry." in written
+    assert "Processor\n\nA callable that changes it." in written
+
+
+def test_a_box_is_no_table() -> None:
+    text = "Before it.\n\n | Note\nOnly a manager may do this.\n\nAfter it."
+    assert any(block.text == "Only a manager may do this." for block in blocks(text))
+    assert not any("|" in block.text for block in blocks(text))
+
+
+def test_a_long_turn_has_blocks_of_its_own_under_its_speaker() -> None:
+    said = ["Coats are not washed. " * 12, "Blood comes out in cold water.", "Hats are steamed. " * 8]
+    body = "\n\n".join(part.strip() for part in said)
+    text = f"**Ann** 09:10\nOff on Friday.\n\n**Bob** 09:11\n{body}\n\n**Ann** 09:12\nOk.\n\n**Bob** 09:13\nBye."
+    lead = turn_lead(text)
+    assert lead is not None
+    (block,) = [block for block in blocks(text, lead=lead) if block.text.endswith("cold water.")]
+    assert block.text == "**Bob** 09:11\n\nBlood comes out in cold water."
+    assert text[slice(*block.span)] == "Blood comes out in cold water."
+
+
+def test_what_is_said_is_quoted_with_what_is_said_to_it() -> None:
+    text = "Ann: The till asks for the wifi.\nBob: Take GranaryTill.\nAnn: Works, thanks.\nBob: Good.\n"
+    lead = turn_lead(text)
+    first = next(block for block in blocks(text, lead=lead) if block.text == "Ann: The till asks for the wifi.")
+    assert "Take GranaryTill." in grown(text, first, lead=lead, longest=40).text

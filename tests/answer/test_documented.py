@@ -78,3 +78,51 @@ def test_a_parameter_is_answered_with_its_description(tmp_path: Path) -> None:
     assert "How many seconds to wait for the server. Default: ``30``." in answer.text
     assert "_asked" not in answer.text
     assert "seconds to wait" in PYTHON[slice(*answer.citations[0].span)]
+
+
+GOOGLE = '''def cut(frames, limit=10):
+    """Cut frames.
+
+    Args:
+        frames: What is cut.
+
+        limit:
+            How many stay. Defaults
+            to 10.
+
+    Raises:
+        KeyError: If there is none.
+    """
+    return frames[:limit]
+'''
+
+
+def test_the_fields_of_a_section_are_items_and_no_code() -> None:
+    written = [block.text for block in documented_blocks(GOOGLE, documentation(GOOGLE))]
+    assert "- limit: How many stay. Defaults to 10." in written
+    assert "- KeyError: If there is none." in written
+    assert not any("```" in text for text in written)
+
+
+def test_a_definition_with_a_line_of_documentation_is_quoted_whole(tmp_path: Path) -> None:
+    (tmp_path / "mail.py").write_text(
+        'def address():\n    """Return the address of the owner."""\n    return "a@b.c"\n', "utf-8"
+    )
+    with rifflux.open(":memory:") as index:
+        index.add(tmp_path)
+        answer = index.answer("what is the address of the owner?")
+    assert "a@b.c" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("question", "name"), [("who owns the shop?", "Ann"), ("who owns the shop in the tests?", "Bob")]
+)
+def test_code_is_quoted_before_its_tests_unless_they_are_named(tmp_path: Path, question: str, name: str) -> None:
+    for folder, owner in (("src", "Ann"), ("tests", "Bob")):
+        (tmp_path / folder).mkdir()
+        code = f'def owner():\n    """Return who owns the shop."""\n    return "{owner}"\n'
+        (tmp_path / folder / "shop.py").write_text(code, "utf-8")
+    with rifflux.open(":memory:") as index:
+        index.add(tmp_path)
+        answer = index.answer(question)
+    assert name in answer.text

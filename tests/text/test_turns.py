@@ -43,6 +43,16 @@ def test_what_begins_no_turn_goes_on_with_the_one_before() -> None:
     ]
 
 
+@pytest.mark.parametrize("lead", ["**{name}** 09:1{place}", "{name} Lee 09:1{place}"])
+def test_a_name_and_a_time_on_a_line_of_their_own_begin_a_turn(lead: str) -> None:
+    spoken = [f"{lead.format(name=name, place=place)}\ntext {place}" for place, name in enumerate(LINES)]
+    spoken[2] += "\n\nmore"
+    text = "\n\n".join(["# A day", *spoken])
+    form = turn_lead(text)
+    assert form is not None
+    assert [text[slice(*span)] for span in turns(text, form)] == spoken
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -50,9 +60,10 @@ def test_what_begins_no_turn_goes_on_with_the_one_before() -> None:
         "Name: a\nVersion: 1\nLicense: MIT\n\nName: b\nVersion: 2\nLicense: MIT\n\nName: c\nVersion: 3\nLicense: MIT",
         "The limits are:\n- a file: 20 MB\n- a day: 100 files\n- a file: 20 MB\n- a day: 100 files",
         "Ann: one\nBob: two",
+        "Monday 3 June\nrain\nTuesday 4 June\nsun\nMonday 10 June\nrain\nTuesday 11 June\nsun",
         "",
     ],
-    ids=["properties", "records", "items", "short", "empty"],
+    ids=["properties", "records", "items", "short", "days", "empty"],
 )
 def test_other_texts_are_no_conversations(text: str) -> None:
     assert turn_lead(text) is None

@@ -28,6 +28,8 @@ CODE = "code"
 ROW = "row"
 TURN = "turn"
 REMARK = "remark"
+#: A term with its description.
+DEFINITION = "definition"
 #: The kinds of blocks whose parts are blocks, too.
 LIST = "list"
 TABLE = "table"
@@ -36,6 +38,8 @@ LONGEST = 900
 LONGEST_PARAGRAPH = 600
 #: The maximum characters of a run of sentences in a longer paragraph.
 RUN = 400
+#: The maximum characters of a line that the indented lines below it describe.
+LONGEST_TERM = 80
 #: A paragraph of an item may be indented by this much; beyond that it is code.
 OF_ITEM = 4
 #: The maximum number of paragraphs between two numbered items of one list.
@@ -43,6 +47,7 @@ BETWEEN = 2
 #: The maximum characters of a block that is quoted with its surroundings, and of a list that is quoted whole. A longer
 #: list is shortened to about `SHORTENED` characters: of each item the beginning is quoted, at least `LEAST_OF_ITEM`.
 GROWN = 380
+LONGEST_EXCHANGE = 550
 LONGEST_LIST = 700
 SHORTENED = 450
 LEAST_OF_ITEM = 40
@@ -74,6 +79,8 @@ _FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n|
 _CAPTION = re.compile(r"[^\W\d]+ \d+(?:[.-]\d+)+[.:] \S")
 _NUMBERED = re.compile(r"\s*\d{1,3}[.)]\s")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+#: What precedes a description in Markdown.
+_DESCRIBES = re.compile(r"\A\s*:\s+")
 _RULE_OF_TABLE = re.compile(r"[\s|:+-]+\Z")
 _IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 _LINK = re.compile(r"\[([^\[\]]+)\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\[\]]*\])")
@@ -128,7 +135,7 @@ def blocks(
     found: dict[tuple[Span, str], AnswerBlock] = {}
     for is_heading, group in groupby(units(text, headings, lead), lambda unit: unit.kind == HEADING):
         if not is_heading:
-            for block in _section(text, list(group)):
+            for block in _section(text, list(group), lead):
                 if re.search(r"[^\W_]", block.text):
                     found.setdefault((block.span, block.text), block)
     return sorted(found.values(), key=lambda block: block.span)
@@ -148,6 +155,9 @@ def grown(
     """
     for is_heading, group in groupby(units(text, headings, lead), lambda unit: unit.kind == HEADING):
         own = list(group)
+        turn = next((unit for unit in own if unit.kind == TURN and _contains(unit.span, block.span)), None)
+        if turn and turn.span != block.span:
+            own = _turn_units(text, turn, lead)[1]
         inside = [place for place, unit in enumerate(own) if _contains(block.span, unit.span)]
         if is_heading or not inside:
             continue
@@ -174,6 +184,9 @@ def _grown(text: str, block: AnswerBlock, own: Sequence[Unit], first: int, last:
         end += 1
     while end > last and own[end].kind != CODE and _LEADS.search(_of(text, own[end])):
         end -= 1
+    is_exchange = end + 1 < len(own) and own[end].kind == own[end + 1].kind == TURN
+    if is_exchange and len(_rendered(text, own[start : end + 2])) <= LONGEST_EXCHANGE:
+        end += 1  # What is said answers what was said before it.
     while end + 1 < len(own) and _is_question(text, own[end]) and own[end + 1].kind == TURN:
         end += 1  # A question is quoted with its answer, whatever the length.
     while start and not before and TERM not in (own[start - 1].kind, own[start].kind):
@@ -212,10 +225,10 @@ def _contains(outer: Span, inner: Span) -> bool:
     return outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
-def _section(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
+def _section(text: str, own: Sequence[Unit], lead: TurnLead | None = None) -> Iterator[AnswerBlock]:
     """Yield the blocks of a section."""
     if any(unit.kind == TURN for unit in own):
-        yield from _turns(text, own)
+        yield from _turns(text, own, lead)
         return
     kinds = [unit.kind for unit in own]
     if len(own) > 1 and own[-1].span[1] - own[0].span[0] <= LONGEST and TERM not in kinds[1:] and kinds != [TERM]:
@@ -230,6 +243,7 @@ def _section(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
         following = own[place + 1 : place + 2]
         first = before is not None and before.kind == TERM
         leads = bool(_LEADS.search(_of(text, unit)))
+        asks = bool(_ASKS.search(_of(text, unit)))
         if unit.kind == PROSE and following and following[0].kind == TERM and (leads or before is None):
             introduced = [*_terms(text, term if first else (), own[place:])]
             yield from introduced
@@ -249,21 +263,52 @@ def _section(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
         if unit.kind == PROSE and following and following[0].kind == ITEM:
             continue  # it introduces the list, and is quoted with that
         is_lead = unit.kind == PROSE or (unit.kind == ITEM and following and following[0].kind != ITEM)
-        if is_lead and leads:
+        if is_lead and (leads or (asks and following)):
             if following and following[0].kind != ROW:
-                yield _block("led", text, [unit, *following])
+                yield _block("led", text, own[place : _behind_led(own, place)])
+            continue
+        if unit.kind == ITEM and leads and following:
+            yield _block(LIST, text, own[place : _behind_leading_item(text, own, place)])
             continue
         if not first:
             yield from _paragraph(text, term, unit)
 
 
-def _turns(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
-    """Yield each turn alone, and with those that follow it up to the next question."""
+def _behind_led(own: Sequence[Unit], place: int) -> int:
+    """Return the place after what a unit leads to: the next one, or terms with their descriptions."""
+    last = place + 2
+    if own[place + 1].kind == TERM:
+        start = own[place].span[0]
+        last += len([*takewhile(lambda unit: unit.span[1] - start <= LONGEST_LIST, own[last:])])
+        while place + 2 < last < len(own) and own[last - 1].kind == TERM:
+            last -= 1
+    return last
+
+
+def _behind_leading_item(text: str, own: Sequence[Unit], place: int) -> int:
+    """Return the place after the items that an item leads to: those below it, or up to the next one that leads."""
+    column = _column(text, own[place])
+    below = _column(text, own[place + 1]) > column
+    last = place + 1
+    while last < len(own) and own[last].kind == ITEM and own[last].span[1] - own[place].span[0] <= LONGEST_LIST:
+        if _column(text, own[last]) <= column if below else _LEADS.search(_of(text, own[last])):
+            break
+        last += 1
+    return max(last, place + 2)
+
+
+def _turns(text: str, own: Sequence[Unit], lead: TurnLead | None) -> Iterator[AnswerBlock]:
+    """Yield each turn alone, and with those that follow it up to the next question; of a long one, its blocks, too."""
     asks = [_is_question(text, unit) for unit in own]
     for place, unit in enumerate(own):
-        yield _block(unit.kind, text, [unit])
         if unit.kind != TURN:
+            yield _block(unit.kind, text, [unit])
             continue
+        speaker, inner = _turn_units(text, unit, lead)
+        if len(inner) > 1 and unit.span[1] - unit.span[0] > RUN:
+            yield from (replace(block, text=f"{speaker}\n\n{block.text}") for block in _section(text, inner))
+        else:
+            yield _block(unit.kind, text, [unit])
         last = place + 1
         while last < len(own) and own[last].span[1] - unit.span[0] <= RUN:
             if asks[last] and not asks[last - 1] and last > place + 1:
@@ -273,6 +318,15 @@ def _turns(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
             last += 1
         if last > place + 1:
             yield _block(TURN, text, own[place:last])
+
+
+def _turn_units(text: str, turn: Unit, lead: TurnLead | None) -> tuple[str, list[Unit]]:
+    """Return the lead of a turn, and the units of its text."""
+    start, end = turn.span
+    written = lead.lead_of(text[start:end].partition("\n")[0]) if lead else ""
+    start += len(written)
+    inner = [Unit(unit.kind, (start + unit.span[0], start + unit.span[1])) for unit in units(text[start:end])]
+    return _clean(written), inner
 
 
 def _is_question(text: str, unit: Unit) -> bool:
@@ -296,9 +350,9 @@ def _definition(text: str, term: Sequence[Unit], rest: Sequence[Unit]) -> Iterat
     elif first + len(items) > last:
         yield _listed(text, [*term, *rest[:first]], [[unit] for unit in items])
     else:
-        yield _block("definition", text, [*term, *rest[:last]])
+        yield _block(DEFINITION, text, [*term, *rest[:last]])
         if last > 1 and not _LEADS.search(_of(text, rest[0])):
-            yield _block("definition", text, [*term, rest[0]])
+            yield _block(DEFINITION, text, [*term, rest[0]])
 
 
 def _behind_list(text: str, own: Sequence[Unit], place: int) -> int:
@@ -459,6 +513,8 @@ def _rendered(text: str, own: Sequence[Unit]) -> str:
                 written = f"```\n{written}\n```"
         elif unit.kind == PROSE and "\n" in written and not _ENDS.search(written):
             written = "\n".join(_clean(flowing(line)) for line in written.splitlines())
+        elif unit.kind == TURN and "\n" in written:
+            written = _rendered(written, units(written))
         elif unit.kind != ROW:
             written = _clean(flowing(written))
         if parts and before:
@@ -470,7 +526,7 @@ def _rendered(text: str, own: Sequence[Unit]) -> str:
 
 def _clean(text: str) -> str:
     """Return prose without links, images and page markup."""
-    text = _IMAGE.sub("", text)
+    text = _IMAGE.sub("", _DESCRIBES.sub("", text))
     text = _PAGE_LINK.sub(r"\1", text)
     text = _ROLE.sub(r"\1\2", text)
     text = _DOUBLE_COLON.sub(":", text)
@@ -635,8 +691,15 @@ def _paragraph_units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
     """Yield the units of consecutive lines that are not blank."""
     written = [text[slice(*line)] for line in lines]
     bars = [line.count("|") for line in written]
+    if written[0].lstrip().startswith("|") and not all(bars):
+        yield from _boxed(text, lines)
+        return
     if written[0].lstrip().startswith("|") or (len(lines) > 1 and bars[0] and len(set(bars)) == 1):
         yield from (Unit(ROW, line) for line in lines)
+        return
+    if _is_described_line(written):
+        yield Unit(TERM, lines[0])
+        yield from _body_units(text, lines[1:])
         return
     first = 0
     for place in range(1, len(lines) + 1):
@@ -649,6 +712,24 @@ def _paragraph_units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
             else:
                 yield Unit(PROSE, span)
             first = place
+
+
+def _boxed(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
+    """Yield the remarks of a box, a table for layout: its rows have one cell each. A word alone is its label."""
+    for start, end in lines:
+        cell = text[start:end].strip(" |")
+        if " " in cell:
+            first = text.index(cell, start)
+            yield Unit(REMARK, (first, first + len(cell)))
+
+
+def _is_described_line(lines: Sequence[str]) -> bool:
+    """Return True for a short line that does not end like a sentence, with indented sentences directly below it."""
+    first = lines[0]
+    if len(lines) < 2 or len(first) > LONGEST_TERM or _BULLET.match(first) or (_ENDS.search(first) and " " in first):
+        return False
+    below = min(_indent(line) for line in lines[1:])
+    return below >= _indent(first) + 2 and bool(_ENDS.search(lines[-1])) and not _is_code(lines)
 
 
 def _is_code(lines: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rifflux.answer.blocks import AnswerBlock, blocks
+from rifflux.answer.blocks import AnswerBlock, blocks, grown
 from rifflux.types import Span
 
 #: Strings over several lines, comments between marks, and at least two lines that each begin with the same mark.
@@ -22,6 +22,10 @@ _DOCUMENTED = re.compile(
 )
 #: What precedes the words in a line of a comment.
 _LINE_MARK = re.compile(r"[ \t]*(?:(?:#+|//+|--+|;+)[:!]?|\*(?!\S))[ \t]?")
+#: The line above the fields of a section, and the name of a field with its type.
+_SECTION = re.compile(r"[A-Z]\w*(?: \w+)?:")
+_FIELD = re.compile(r"[*`]*[A-Za-z_][\w.]*`*(?: ?\([^()]*\))?:(?=\s|\Z)")
+_PROMPT = re.compile(r"\s*(?:>>>|\$)\s")
 _WORDS = re.compile(r"[^\W\d_]{2,}\s+[^\W\d_]{2,}")
 
 
@@ -59,6 +63,18 @@ def documented_blocks(text: str, spans: Sequence[Span]) -> Iterator[AnswerBlock]
             yield replace(block, span=words.span_of(block.span))
 
 
+def grown_in_documentation(text: str, spans: Sequence[Span], block: AnswerBlock) -> AnswerBlock:
+    """Return a block of the documentation in code with what belongs to it there."""
+    for start, end in spans:
+        if start <= block.span[0] and block.span[1] <= end:
+            words = _words(text, start, end)
+            for own in blocks(words.text):
+                if own.text == block.text and words.span_of(own.span) == block.span:
+                    whole = grown(words.text, own)
+                    return replace(whole, span=words.span_of(whole.span))
+    return block
+
+
 def _words(text: str, start: int, end: int) -> _Text:
     """Return a piece of documentation without the marks of comments and without the indentation of all its lines."""
     lines: list[tuple[int, str]] = []
@@ -71,13 +87,39 @@ def _words(text: str, start: int, end: int) -> _Text:
         place += len(line)
     indents = [len(line) - len(line.lstrip()) for _, line in lines[1:] if line.strip()]
     least = min(indents, default=0)
-    written: list[str] = []
-    places: list[tuple[int, int]] = []
-    length = 0
+    outdented: list[tuple[int, str]] = []
     for number, (there, line) in enumerate(lines):
         blanks = len(line) - len(line.lstrip())
         cut = blanks if not number else min(least, blanks)
-        places.append((length, there + cut))
-        written.append(line[cut:])
-        length += len(line) - cut + 1
+        outdented.append((there + cut, line[cut:]))
+    written: list[str] = []
+    places: list[tuple[int, int]] = []
+    length = 0
+    for there, line, bullet in _with_fields(outdented):
+        places += [(length, there), (length + len(bullet), there)]
+        written.append(bullet + line)
+        length += len(bullet) + len(line) + 1
     return _Text("\n".join(written), places)
+
+
+def _with_fields(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:
+    """Yield lines with their places, and the mark of an item before each field of a section such as `Args:`.
+
+    What is indented below the name of a section is no code.
+    """
+    least: int | None = None
+    inside = False
+    for there, line in lines:
+        indent = len(line) - len(line.lstrip())
+        if line and not indent:
+            inside = bool(_SECTION.fullmatch(line))
+            least = None
+        if inside and indent and least is None:
+            inside = not _PROMPT.match(line)
+            least = indent
+        if not inside or not indent or least is None:
+            yield there, line, ""
+            continue
+        cut = min(indent, least)
+        bullet = "- " if indent <= least and _FIELD.match(line, cut) else ""
+        yield there + cut, line[cut:], bullet

@@ -6,20 +6,32 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import PurePosixPath
 
 import numpy as np
 
-from rifflux.answer.blocks import LIST, TABLE, AnswerBlock, blocks, grown, with_whole_items
-from rifflux.answer.documented import documented_blocks
+from rifflux.answer.blocks import (
+    CUT,
+    DEFINITION,
+    GROWN,
+    ITEM,
+    LIST,
+    TABLE,
+    AnswerBlock,
+    blocks,
+    grown,
+    with_whole_items,
+)
+from rifflux.answer.documented import documented_blocks, grown_in_documentation
 from rifflux.answer.gather import Evidence, Found
-from rifflux.answer.marking import QuestionTokens, sentence_spans
+from rifflux.answer.marking import QuestionTokens, headed_row, sentence_spans
 from rifflux.answer.support import SourcePassage
 from rifflux.errors import ModelError
 from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.query.expand import VARIANTS
 from rifflux.retrieve.query.reading import Words
+from rifflux.retrieve.steps.code import aside_words
 from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder, token_weights
 from rifflux.text.analyzer import distance
 from rifflux.types import Notice, Scores, Span, Vectors
@@ -39,6 +51,8 @@ WORST_FIT = 0.25
 COVERAGE = 0.23
 PLACE = 0.13
 VALUE = 0.05
+#: What is taken from code of tests and copies, which shows what something does but seldom says it.
+ASIDE = 0.1
 #: The weight of a word that only the headings above a block contain.
 HEADED = 0.6
 #: The weight of the words that complete a follow-up question.
@@ -59,6 +73,11 @@ LONGEST = 550
 MARGIN_COMPARED = 0.3
 MOST_COMPARED = 3
 LONGEST_COMPARED = 1_200
+#: The least weight of the words that only one side of a comparison stands under, and what is added for two blocks of
+#: one passage. The characters of the beginning of an item that are read as what it is about.
+SIDE = 0.08
+ALIKE = 0.1
+LONGEST_HEAD = 60
 #: The number of innermost headings quoted above a block.
 NAMED = 2
 #: The words of a question that asks for a comparison.
@@ -72,6 +91,8 @@ _COMPARING = re.compile(
 _MARK = re.compile(r"\s*\[\d+\]")
 #: Ends of sentences, which match nothing in a block.
 _STOPS = re.compile(r"[?!.…]+(?=\s|\Z)")
+#: What ends the beginning of an item.
+_HEAD = re.compile(r":\s|\s[-–—=→]\s|[.;]\s")
 #: What separates the words of a file name.
 _PARTING = re.compile(r"[-_]+")
 
@@ -132,6 +153,25 @@ class Candidate:
         first, last = other.block.span
         return self.passage is other.passage and start <= first and last <= end
 
+    def is_aside(self) -> bool:
+        """Return True for code of tests and copies if the question does not name them."""
+        if not self.passage.is_code:
+            return False
+        words = aside_words(self.passage.item.key)
+        return bool(words) and self.shares.keys().isdisjoint(self.passage.analyzer.terms(" ".join(words)))
+
+    def head(self) -> Mapping[str, float]:
+        """Return the question's words that the block stands under: a term, the beginning of an item, or a heading."""
+        first = self.block.text.partition("\n")[0]
+        if self.block.kind == ITEM:
+            written = _HEAD.split(first, maxsplit=1)[0]
+        elif self.block.kind == DEFINITION:
+            written = first
+        else:
+            written = (self.headings or [self.passage.item.title])[-1]
+        terms = set(self.passage.analyzer.terms(written[:LONGEST_HEAD]))
+        return {term: share for term, share in self.shares.items() if term in terms}
+
     @property
     def span(self) -> Span:
         """Return the span of the block in its document."""
@@ -144,14 +184,27 @@ class Candidate:
 
     def quotation(self) -> Quotation:
         """Return the block as it is quoted: with its context, and headings that add something to it."""
-        block = self.block
-        if not self.passage.is_code:
-            block = grown(self.passage.item.text, block, _headings(self.passage), lead=self.passage.lead)
+        passage = self.passage
+        text = passage.item.text
+        if not passage.is_code:
+            block = grown(text, self.block, _headings(passage), lead=passage.lead)
+        else:
+            block = self._in_definition()
         label = " > ".join(self.headings[-NAMED:])
         analyzer = self.passage.analyzer
         if set(analyzer.terms(label)) <= set(analyzer.terms(block.text)):
             label = ""
         return Quotation(self.passage, block.text, self._span_of(block), "\n" in block.text, label)
+
+    def _in_definition(self) -> AnswerBlock:
+        """Return a block of code as it is quoted: of a definition with a line or two of documentation, all of it."""
+        text = self.passage.item.text
+        start, end = next(each for each in _definitions(self.passage) if each[0] <= self.block.span[0] < each[1])
+        inside = [each for each in self.passage.documented if start <= each[0] and each[1] <= end]
+        if end - start <= GROWN and len([*documented_blocks(text, inside)]) == 1:
+            (block,) = blocks(text[start:end], code=True)
+            return replace(block, span=(start, end))
+        return grown_in_documentation(text, inside, self.block)
 
     def _span_of(self, block: AnswerBlock) -> Span:
         start = self.passage.item.span[0]
@@ -211,7 +264,12 @@ def chosen(
         longest = LONGEST_COMPARED
         margin = MARGIN_COMPARED
     blocks = [(each.score, each) for each in ranking.blocks]
-    if blocks:
+    sides = _sides(ranking.blocks) if comparing and most > 1 else ()
+    if sides:
+        rest = [(score, each) for score, each in blocks if each not in sides]
+        first = [(blocks[0][0], each) for each in sides]
+        blocks = first + rest
+    elif blocks:
         best = _whole(ranking.blocks)
         blocks[0] = (blocks[0][0], best)
         added = [(each.score + ADDED * each.adds_to(best), each) for _, each in blocks[1:]]
@@ -236,17 +294,47 @@ def chosen(
     return found
 
 
+def _sides(blocks: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return the two best blocks that each stand under words of the question that the other does not stand under.
+
+    What is compared has a block of its own: an item, a term with its description, a section. Nothing if the best block
+    is not one of them and far better.
+    """
+    best: Sequence[Candidate] = ()
+    most = 0.0
+    heads = [each.head() for each in blocks]
+    for (first, above), (second, beside) in combinations(zip(blocks, heads, strict=True), 2):
+        apart = min(_more(above, beside), _more(beside, above))
+        if apart < SIDE or first.holds(second) or second.holds(first):
+            continue
+        least = blocks[0].score - MARGIN_COMPARED
+        together = first.score + second.score + ALIKE * (first.passage is second.passage)
+        if min(first.score, second.score) >= least and together > most:
+            best = (first, second)
+            most = together
+    return best
+
+
+def _more(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    """Return what the words of one text weigh that the other does not have."""
+    return sum(weight for term, weight in one.items() if term not in other)
+
+
 def _whole(blocks: Sequence[Candidate]) -> Candidate:
     """Return the list or table of which several of the best blocks are parts, or else the best block.
 
-    The items among the best blocks are quoted whole, also in a list that is shortened.
+    The items among the best blocks are quoted whole, also in a list that is shortened, or else the best of them alone.
     """
     best = blocks[0]
     for each in blocks:
         if each.block.kind in (LIST, TABLE) and each.score >= best.score - MARGIN and each.holds(best):
             parts = [other for other in blocks[:PARTS] if other is not each and each.holds(other)]
             if len(parts) > 1 or each is best:
-                return replace(each, block=with_whole_items(each.block, [part.block.text for part in parts]))
+                block = with_whole_items(each.block, [part.block.text for part in parts])
+                near = [part for part in parts if part.block.kind == ITEM and part.score >= best.score - MARGIN]
+                if near and CUT in block.text and near[0].block.text not in block.text:
+                    return near[0]
+                return replace(each, block=block)
     return best
 
 
@@ -256,9 +344,14 @@ def _quoted(candidate: Candidate, given: Sequence[str], question: QuestionTokens
     if not before:
         return candidate.quotation()
     whole = candidate.quotation()
-    (span,) = _answering([whole.text], question)
+    (span,) = _answering([whole.text], question, rows=True)
     longest = min(len(_MARK.sub("", text).strip()) for text in before) - 1
-    texts = [_run_around(whole.text, span), whole.text[slice(*span)]] if span else [whole.text]
+    if span and span not in sentence_spans(whole.text):
+        texts = [headed_row(whole.text, span)]
+    elif span:
+        texts = [_run_around(whole.text, span), whole.text[slice(*span)]]
+    else:
+        texts = [whole.text]
     text = next((text for text in texts if len(text) <= longest), None)
     if text is None:
         return None
@@ -283,12 +376,12 @@ def marked(quotations: Sequence[Quotation], question: QuestionTokens | None) -> 
     return [replace(each, answering=spans.get(each.text)) for each in quotations]
 
 
-def _answering(texts: Sequence[str], question: QuestionTokens | None) -> Sequence[Span | None]:
-    """Return the span of the answering sentence of each text, or None if no model can find it."""
+def _answering(texts: Sequence[str], question: QuestionTokens | None, *, rows: bool = False) -> Sequence[Span | None]:
+    """Return the span of the answering sentence (or row) of each text, or None if no model can find it."""
     if not question or not texts:
         return [None] * len(texts)
     try:
-        return question.answering_spans(texts)
+        return question.answering_spans(texts, rows=rows)
     except ModelError:
         return [None] * len(texts)
 
@@ -404,6 +497,7 @@ def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: 
     for each in candidates:
         each.score += MEANING * each.meaning + FIT * (each.fit or 0.0) + WORST_FIT * (each.worst or 0.0)
         each.score += VALUE * any(character.isdigit() for character in each.block.text)
+        each.score -= ASIDE * each.is_aside()
     return tokens
 
 
@@ -459,14 +553,19 @@ def _blocks_of(passage: SourcePassage) -> Iterator[AnswerBlock]:
     if not passage.is_code:
         yield from blocks(text, _headings(passage), lead=passage.lead)
         return
+    for start, end in _definitions(passage):
+        for block in blocks(text[start:end], code=True):
+            yield replace(block, span=(start, end))
+    yield from documented_blocks(text, passage.documented)
+
+
+def _definitions(passage: SourcePassage) -> Iterator[Span]:
+    """Yield the place of each definition in a passage of code."""
     starts = [0]
     for (_, before), (start, path) in pairwise(passage.sections):
         if path != before:
             starts.append(start)
-    for start, end in pairwise((*starts, len(text))):
-        for block in blocks(text[start:end], code=True):
-            yield replace(block, span=(start, end))
-    yield from documented_blocks(text, passage.documented)
+    yield from pairwise((*starts, len(passage.item.text)))
 
 
 def _headings(passage: SourcePassage) -> set[str]:

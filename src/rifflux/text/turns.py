@@ -1,7 +1,8 @@
 """Recognition of conversation turns in plain text: a transcript, an exported chat, an interview.
 
 There is no list of formats. The leads before the turns of a document have one shape, with a few recurring names: "Ann:
-", "[2024-01-17 13:05] <ann> ", "**Ann** (19:30): " and others.
+", "[2024-01-17 13:05] <ann> ", "**Ann** (19:30): " and others. A name and a time may also be a line of their own above
+the turn.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ LONGEST_NAME = 4
 _END = re.compile(r"[:>\])][*_]*(?=\s|\Z)")
 #: The beginnings of headings, rows and items.
 _OTHER = tuple(" \t#|+-.")
+#: A time of day in the shape of a lead.
+_TIME = re.compile(r"0[:.]0")
 #: The characters of names, dates and times.
 _SHAPE = re.compile(r"[a0\s*_\[\]()<>:,/.–—-]+")
 _NUMBER = re.compile(r"\d+")
@@ -47,7 +50,12 @@ class TurnLead:
 
     def begins(self, line: str) -> bool:
         """Return True if a turn begins with a line."""
-        return any(shape == self.shape and name in self.names for shape, name in _leads(line))
+        return bool(self.lead_of(line))
+
+    def lead_of(self, line: str) -> str:
+        """Return the lead that a line begins with; empty if no turn begins there."""
+        known = (lead for lead, shape, name in _leads(line) if shape == self.shape and name in self.names)
+        return next(known, "")
 
 
 def turn_lead(text: str) -> TurnLead | None:
@@ -57,7 +65,7 @@ def turn_lead(text: str) -> TurnLead | None:
     paragraphs = [paragraph.group() for paragraph in _PARAGRAPH.finditer(text)]
     by_shape: dict[str, list[str]] = {}
     for line in lines:
-        for shape, name in _leads(line):
+        for _, shape, name in _leads(line):
             by_shape.setdefault(shape, []).append(name)
     best: TurnLead | None = None
     most = 0
@@ -93,16 +101,18 @@ def _is_cycle(names: Sequence[str]) -> bool:
     return sum(max(after.values()) for after in following.values()) > SAME_NEXT * (len(names) - 1)
 
 
-def _leads(line: str) -> Sequence[tuple[str, str]]:
-    """Return the possible leads of a line, as shapes and names."""
-    found: list[tuple[str, str]] = []
+def _leads(line: str) -> Sequence[tuple[str, str, str]]:
+    """Return the possible leads of a line, each with its shape and name."""
+    found: list[tuple[str, str, str]] = []
     if line.startswith(_OTHER):
         return found
-    for end in _END.finditer(line, 0, LONGEST_LEAD):
-        written = line[: end.end()]
+    ends = [end.end() for end in _END.finditer(line, 0, LONGEST_LEAD)]
+    whole = line.partition("\n")[0].rstrip()
+    for end in dict.fromkeys((*ends, len(whole))):
+        written = line[:end]
         name = " ".join(_NAME.findall(written)).casefold()
-        if name and len(name.split()) <= LONGEST_NAME:
+        if end <= LONGEST_LEAD and name and len(name.split()) <= LONGEST_NAME:
             shape = _NAME.sub("a", _NUMBER.sub("0", written))
-            if _SHAPE.fullmatch(shape):
-                found.append((shape, name))
+            if _SHAPE.fullmatch(shape) and (end in ends or _TIME.search(shape)):
+                found.append((written, shape, name))
     return found

@@ -222,6 +222,13 @@ class _Place:
     aside: bool
 
 
+def aside_words(path: str) -> Sequence[str]:
+    """Return the words of a path that show a test, vendored code or a copy, which are rarely meant."""
+    *folders, name = path.lower().split("/")
+    words = [folder for folder in folders if folder in _TESTS | _VENDORED | _BUILT]
+    return [*words, *_TEST_NAME.findall(name), *_COPY_NAME.findall(name)]
+
+
 @lru_cache(maxsize=1 << 14)
 def _place(path: str) -> _Place:
     *folders, name = path.lower().split("/")
