@@ -61,8 +61,8 @@ WORDINGS = {"the eight": EIGHT, "eight others": OTHERS}
 SHARES = {"srd5e": 0.5, "docs": 1 / 3, "cfr30": 1 / 6}
 #: Words of a topic, at most.
 LONGEST = 5
-#: Nonsense questions of each sort and collection, and names whose number does not exist.
-NONSENSE, ABSENT = 40, 20
+#: Names whose number does not exist.
+ABSENT = 20
 LOW, HIGH = "low", "high"
 TOPIC, NUMBER, FOREIGN, INVENTED, SHUFFLED = "topic", "number", "foreign", "invented", "shuffled"
 
@@ -127,6 +127,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("data", type=Path)
     parser.add_argument("--mode", default="hybrid", help="anything that `rifflux eval --run` takes")
     parser.add_argument("--topics", type=int, default=60)
+    parser.add_argument("--nonsense", type=int, default=40, help="questions of each sort and collection")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path, help="where the indexes stay between runs")
     parser.add_argument("--show", type=int, default=0, help="list so many faults of each sort")
@@ -152,10 +153,10 @@ def _questions(sources: Mapping[str, Source], arguments: argparse.Namespace, run
         print(f"{name} …", file=sys.stderr)
         for topic in _topics(source, round(arguments.topics * SHARES[name]), arguments.seed, run):
             yield Question(name, TOPIC, topic.text, topic.document)
-        for _ in range(NONSENSE):
+        for _ in range(arguments.nonsense):
             yield Question(name, INVENTED, " ".join(pronounceable(choice) for _ in range(choice.randint(1, 3))))
         others = [sentence for sentence in prose if name == "docs" or _of_medicine(sentence)]
-        for _ in range(NONSENSE):
+        for _ in range(arguments.nonsense):
             yield Question(name, SHUFFLED, _shuffled(others, choice))
         for other in ("srd5e", "cfr30"):
             if other != name:

@@ -21,6 +21,7 @@ import rifflux
 from rifflux.evaluate import read_beir
 from rifflux.models import load_embedder
 from rifflux.store.sqlite.lexical import words_index
+from rifflux.store.sqlite.semantic import vector_index
 from tests.support.commands import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -235,7 +236,8 @@ def test_a_second_worker_must_not_slow_answers_and_must_add_searches(
 @pytest.mark.slow
 def test_workers_are_compared_on_real_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "workers.md"
-    small = ["--documents", "30", "--rounds", "1", "--seconds", "0.5"]
+    monkeypatch.setattr(workers, "HEALTH_REQUESTS", 20)
+    small = ["--documents", "30", "--rounds", "1", "--seconds", "0.3"]
     monkeypatch.setattr("sys.argv", ["workers", *small, "--markdown", str(page)])
     with suppress(SystemExit):  # half a second on a busy machine decides no goal
         workers.main()
@@ -249,7 +251,8 @@ def test_answers_are_compared_with_and_without_what_others_keep(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = tmp_path / "scopes.md"
-    monkeypatch.setattr(words_index, "LEAST", 60)
+    for derived in (words_index, vector_index):
+        monkeypatch.setattr(derived, "LEAST", 60)
     small = ["--requests", "24", "--words", "20", "--foreign", "40"]
     monkeypatch.setattr("sys.argv", ["scopes", *small, "--markdown", str(page)])
     with pytest.raises(SystemExit) as end:
@@ -278,6 +281,8 @@ def test_an_import_must_not_keep_others_from_storing(uploads: list[float], faile
 @pytest.mark.slow
 def test_imports_are_measured_beside_uploads_and_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "imports.md"
+    monkeypatch.setattr(imports, "WARM_UP", 1)
+    monkeypatch.setattr(imports, "BEFORE", 5)
     small = ["--conversations", "300", "--documents", "30", "--workers", "2"]
     monkeypatch.setattr("sys.argv", ["imports", *small, "--markdown", str(page)])
     with suppress(SystemExit):  # the seconds of a busy machine decide no goal

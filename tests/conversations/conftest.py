@@ -9,6 +9,16 @@ import pytest
 import rifflux
 from rifflux import Scope
 from rifflux.conversations import Conversations
+from tests.support.reading import read_here
+
+#: Tests of the process that reads exports, and of what it takes.
+APART = "test_sent", "test_export"
+
+
+@pytest.fixture(autouse=True)
+def _read_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.path.stem not in APART:
+        read_here(monkeypatch)
 
 
 @pytest.fixture

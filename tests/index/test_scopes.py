@@ -26,15 +26,14 @@ from rifflux import Document, Index, OutOfScope, RiffluxError, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.index.admin import Admin
 from rifflux.index.documents import DocumentPage
-from rifflux.ingest.parallel import sent
 from rifflux.ingest.walk.find import Finder
 from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.testing import everything
-from rifflux.types.limits import ReaderLimits
 from tests.support.exploring import examples
+from tests.support.reading import read_here
 from tests.support.users import CANARY, KEYS, QUESTIONS, SECRETS, TEXTS, fill, hide, ids_of, share
 
 CHAT = Path(__file__).parents[1] / "support" / "chat.json"
@@ -326,13 +325,7 @@ def test_what_concerns_everybody_is_refused_in_a_scope(name: str, worlds: tuple[
 
 
 def test_nothing_that_ann_does_reaches_others(worlds: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> None:
-    # Each upload starts a process, which a busy machine does not always give what it needs within the usual limit.
-    read = sent.read_sent
-
-    def patient(name: str, data: bytes, limits: ReaderLimits, *more: Any) -> Any:
-        return read(name, data, replace(limits, seconds=600.0), *more)
-
-    monkeypatch.setattr(sent, "read_sent", patient)
+    read_here(monkeypatch)
     alone, crowded = worlds
     ids = [int(id, 16) for id in crowded.ids]
     others = [

@@ -20,6 +20,7 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from runpy import run_module
 from types import FrameType
@@ -187,6 +188,7 @@ def _become(asked: dict[str, Any], descriptors: list[int]) -> None:
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["environment"])
+    _fork_servers_are_forked()
     for place, value in json.loads(os.environ.pop(CONSTANTS, "{}")).items():
         module, _, name = place.partition(":")
         setattr(import_module(module), name, value)
@@ -197,6 +199,55 @@ def _become(asked: dict[str, Any], descriptors: list[int]) -> None:
 
     run_module(asked["module"], run_name="__main__", alter_sys=True)
     sys.exit(0)
+
+
+def _fork_servers_are_forked() -> None:
+    """Fork what `multiprocessing` would start to fork the workers of a service from: that imports what is here already.
+
+    No other thread runs yet where a service has it started.
+    """
+    from multiprocessing import util
+    from pathlib import Path
+
+    from prometheus_client import values
+
+    spawn: Callable[..., int] = util.spawnv_passfds
+
+    def forked(path: str, arguments: Sequence[str], descriptors: Sequence[int]) -> int:
+        program = arguments[-1]
+        if "forkserver" not in program:
+            return spawn(path, arguments, descriptors)
+        pid = os.fork()
+        if pid:
+            return pid
+        try:
+            _close_other_ends(descriptors)
+            for number in FORWARDED:
+                signal.signal(number, signal.SIG_DFL)
+            Path("/proc/self/comm").write_text("forkserver")
+            # Whether processes count together is decided by the environment of what imports it.
+            values.ValueClass = values.get_value_class()  # type: ignore[no-untyped-call]
+            exec(program, {})
+        finally:
+            os._exit(0)
+
+    util.spawnv_passfds = forked  # type: ignore[assignment]
+
+
+def _close_other_ends(descriptors: Sequence[int]) -> None:
+    """Close the other ends of the pipes among these: a process ends when nobody else has them."""
+    from pathlib import Path
+
+    def of(descriptor: int) -> tuple[int, int]:
+        status = os.fstat(descriptor)
+        return status.st_dev, status.st_ino
+
+    ends = {of(each) for each in descriptors}
+    for path in [*Path("/proc/self/fd").iterdir()]:
+        other = int(path.name)
+        # That of the folder itself is closed already.
+        if path.exists() and other not in descriptors and of(other) in ends:
+            os.close(other)
 
 
 if __name__ == "__main__":

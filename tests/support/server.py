@@ -40,7 +40,7 @@ class Running:
     @property
     def workers(self) -> list[int]:
         """The processes that answer, where there are several."""
-        (starter,) = (pid for pid in _children(self.process.pid) if b"forkserver" in _command_line(pid))
+        (starter,) = (pid for pid in _children(self.process.pid) if "forkserver" in _name(pid))
         return _children(starter)
 
     @property
@@ -64,8 +64,9 @@ def _children(pid: int) -> list[int]:
     return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def _command_line(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
+def _name(pid: int) -> str:
+    """Return what a process was started as, and what it calls itself."""
+    return "".join(Path(f"/proc/{pid}/{file}").read_text() for file in ("cmdline", "comm"))
 
 
 @contextmanager

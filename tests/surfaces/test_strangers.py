@@ -24,17 +24,19 @@ from tests.support.exploring import examples
 #: They build large indexes.
 pytestmark = pytest.mark.slow
 
-#: More chunks than any file needs that is derived from what all owners have together.
-FOREIGN = max(words_index.LEAST, vector_index.LEAST) + 100
+#: More chunks than any file needs that is derived from what all owners have together; vectors need no more than words.
+FOREIGN = words_index.LEAST + 100
 #: What Ann reads: too little for any derived file, and enough for each of them.
 VISIBLE = {"few": 120, "many": FOREIGN}
 REQUESTS = 40
 
 
 @pytest.fixture(scope="module", params=VISIBLE)
-def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
     """Two worlds of which the one with others has files that are derived from everybody's rows."""
-    return built_in(tmp_path_factory.mktemp("worlds"), visible=VISIBLE[request.param], foreign=FOREIGN)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vector_index, "LEAST", words_index.LEAST)
+        yield built_in(tmp_path_factory.mktemp("worlds"), visible=VISIBLE[request.param], foreign=FOREIGN)
 
 
 def differences(found: Compared) -> list[tuple[Request, object, object]]:

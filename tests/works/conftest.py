@@ -11,8 +11,16 @@ import pytest
 
 import rifflux
 from rifflux import Index
+from tests.support.reading import read_here
 
 Write = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def _read_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The process that reads files has tests of its own.
+    if request.path.stem != "test_sent":
+        read_here(monkeypatch)
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from tests.support.server import Running, serving
 pytestmark = pytest.mark.slow
 
 #: Conversations that take several seconds to store, within the bound of the service.
-LARGE = 4500
+LARGE = 2500
 NOW = {"Prefer": "respond-async"}
 
 

@@ -38,6 +38,7 @@ from rifflux.testing import everything
 from rifflux.types.nouns import noun_json
 from rifflux.works.retrieval.stages import RetrievalSettings
 from tests.support.exploring import examples
+from tests.support.reading import read_here
 from tests.support.users import KEYS, QUESTIONS, SECRETS, TEXTS, fill, hide, ids_of, share
 
 #: They start processes.
@@ -149,6 +150,7 @@ def worlds(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     patch = pytest.MonkeyPatch()
     # What is ready in time depends on how busy the machine is, not on others.
     patch.setattr(RetrievalSettings.__init__, "__defaults__", (60_000.0, 60_000.0, None, ()))
+    read_here(patch)
     with alone.index, crowded.index:
         for user in ("bob", ""):
             fill(crowded.index, user, SECRETS, "bobs-")

@@ -156,7 +156,7 @@ def test_ranks_like_an_exact_search(store: SqliteStore) -> None:
     assert snapshot(store) is not None
     found: dict[int, list[tuple[float, float]]] = {limit: [] for limit in LIMITS}
     query = Query("")
-    for vector in vectors(200):
+    for vector in vectors(80):
         whole = exactly(store, query, vector, max(LIMITS)).ids
         for limit in LIMITS:
             exact, ranked = whole[:limit], store.semantic.nearest(query, vector, limit).ids
