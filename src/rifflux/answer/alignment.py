@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.answer.amounts import number_in
-from rifflux.answer.contradiction import is_aside, is_negated, opposed
+from rifflux.answer.contradiction import is_negated
 from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.lexicon import word_lists
@@ -29,8 +29,6 @@ STANDS = 0.6
 #: A clause speaks of another if it holds this share of its words; the most clauses that say what one says.
 SPOKEN_OF = 0.3
 MOST_CLAUSES = 3
-#: A clause that contains this share of what the nearest one contains is as near.
-NEARLY = 0.9
 _WORD = re.compile(r"[^\W_]+(?:['’.,][^\W_]+)*")
 #: Where another speaker begins, or another sentence or half of one.
 _HARD = r"[;\n]|(?<!\b[A-Z])(?<!\b[A-Z][a-z])(?<!Mrs)[.?!](?=\s)|\s/\s|\s(?=\[)"
@@ -62,6 +60,7 @@ class TextWords:
 
     text: str
     terms: tuple[frozenset[str], ...]
+    spans: tuple[Span, ...]
     clauses: tuple[TextClause, ...]
     exact: NDArray[np.bool_]
     counts: NDArray[np.bool_]
@@ -127,14 +126,6 @@ class Alignment:
             left &= by_clause[best] < STANDS
         return [self.source.clauses[each] for each in chosen]
 
-    def nearest(self, clause: TextClause) -> list[TextClause]:
-        """Return the clauses of the source that contain the most of one of the claim, or nearly as much."""
-        by_clause = self._found_by_clause(clause)
-        if by_clause is None:
-            return []
-        sums = by_clause.sum(axis=1)
-        return [self.source.clauses[each] for each in np.flatnonzero(sums >= NEARLY * sums.max()).tolist()]
-
     def _found_by_clause(self, clause: TextClause) -> Scores | None:
         """Return how much of each word of a clause stands in each clause of the source; None if none speaks of it."""
         near = self.nearness[clause.words.start : clause.words.stop]
@@ -152,23 +143,6 @@ def align(claim: TextWords, source: TextWords) -> Alignment:
     return Alignment(claim, source, same, claim.nearness(source, same))
 
 
-def denies(alignment: Alignment) -> bool:
-    """Return True if a clause of the claim denies what its source says, or says what that denies.
-
-    It is compared with each clause of the source that contains nearly as much of it as the best one, and one that
-    agrees suffices. A word of opposite meaning is a denial, and two denials are none.
-    """
-    for clause in alignment.claim.clauses:
-        nearest = alignment.nearest(clause)
-        if nearest and not is_aside(clause.text) and not any(_agree(clause.text, each.text) for each in nearest):
-            return True
-    return False
-
-
-def _agree(claim: str, source: str) -> bool:
-    return (is_negated(claim) == is_negated(source)) != opposed(claim, source)
-
-
 def words_of(
     text: str, analyzer: Analyzer, embedder: TokenEmbedder | None = None, sentences: Sequence[Span] = ()
 ) -> TextWords:
@@ -183,6 +157,7 @@ def words_of(
     return TextWords(
         text=text,
         terms=tuple(terms for _, terms in found),
+        spans=tuple(match.span() for match in matches),
         clauses=tuple(_clauses(text, starts)),
         exact=np.array([_is_exact(text, match) for match in matches], dtype=bool),
         counts=_counting([match[0].casefold() for match in matches]),

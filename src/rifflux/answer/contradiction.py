@@ -15,28 +15,31 @@ from rifflux.answer.amounts import is_unit
 from rifflux.text.lexicon import phrase_lists, word_lists
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_NEGATION = re.compile(
+NEGATION = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot|unable|fail(?:s|ed)? to|refus(?:e|es|ed|ing)"
     r"|(?:hard|bare|scarce)ly"
     r"|instead of|rather than|turn(?:s|ed|ing)? down|rul(?:es?|ed|ing) out|except(?:s|ed)?|apart from|[^\W\d_]+-free"
-    r"|un(?!der|it|iq|if|ion|iv|til|load|lock|pack|do|cover|install)[^\W\d_]{2,}(?:ed|able)|exclud(?:e|es|ed|ing)"
+    r"|exclud(?:e|es|ed|ing)|avoid(?:s|ed|ing)?|oppos(?:e|es|ed|ing)"
+    r"|object(?:ed|ing|s to)|(?:vot|decid|advis|argu|rul)\w*(?: [\w-]+){0,4} against"
     r"|lack(?:s|ed|ing)?|reject(?:s|ed)?|nicht|kein\w*|nie|niemals|weder|pas|jamais|ninguno?|nunca|non|mai|não|nem"
     r"|niet|geen|nooit)\b|n['’]t\b",
     re.IGNORECASE,
 )
 #: What denies one thing of what is said.
-_WITHOUT = re.compile(r"\b(?:without|ohne|sans|sin|senza|sem|zonder)\b", re.IGNORECASE)
+WITHOUT = re.compile(r"\b(?:without|ohne|sans|sin|senza|sem|zonder)\b", re.IGNORECASE)
 #: Bounds in words: `up to`, and a comparison with a number.
-_AT_MOST = re.compile(
-    r"\b(?:up to|at most|(?:no|not|never|n['’]t)(?: [^\W\d_]+)? more than|no longer than)\b", re.IGNORECASE
+AT_MOST = re.compile(
+    r"\b(?:up to|at most|(?:not|never|n['’]t)(?: to)? exceed(?:ing)?|limited to(?= \W?\d)"
+    r"|(?:no|not|never|n['’]t)(?: [^\W\d_]+)? more than|no longer than)\b",
+    re.IGNORECASE,
 )
-_MORE = re.compile(
-    r"\b(?:at least|no (?:less|fewer) than|(?:more|longer|greater|larger) than|over|above)\b(?= \W?\d)", re.I
-)
-_LESS = re.compile(r"\b(?:(?:less|fewer|shorter|smaller) than|under|below)\b(?= \W?\d)", re.IGNORECASE)
+AT_LEAST = re.compile(r"\b(?:at least|no (?:less|fewer) than)\b", re.IGNORECASE)
+ABOVE = re.compile(r"\b(?:(?:more|longer|greater|larger) than|over|above)\b(?= \W?\d)", re.I)
+BELOW = re.compile(r"\b(?:(?:less|fewer|shorter|smaller) than|under|below)\b(?= \W?\d)", re.IGNORECASE)
 _THAN = re.compile(
     r"\b(?:than|als|que|di|dan)\b(?! \W?\d)(?! (?:two|three|four|five|six|seven|eight|nine|ten)\b)", re.IGNORECASE
 )
+_BEFORE_THAN = re.compile(rf"(\w+) {_THAN.pattern}", re.IGNORECASE)
 _TOKEN = re.compile(r"\w+")
 
 #: A comparison in which a claim goes beyond its source: everything that is best or most of all.
@@ -61,7 +64,7 @@ def _sides() -> dict[str, list[tuple[int, int]]]:
     return found
 
 
-_SIDES = _sides()
+SIDES = _sides()
 _STRENGTH = {word: kind for kind, words in enumerate(phrase_lists("claims")["strengths"]) for word in words.split()}
 
 
@@ -75,17 +78,6 @@ class Statement:
     def words(self) -> tuple[str, ...]:
         """Return the words in lower case."""
         return tuple(word.casefold().replace("’", "'") for word in _WORD.findall(self.text))
-
-    @cached_property
-    def sides(self) -> dict[int, set[int]]:
-        """Return for each pair of opposites the sides of it that are named."""
-        found: dict[int, set[int]] = {}
-        text = _NEGATION.sub(" ", _AT_MOST.sub("maximum", self.text))
-        text = _LESS.sub(r"\g<0> maximum", _MORE.sub(r"\g<0> minimum", text))
-        for word in (found.casefold() for found in _WORD.findall(text)):
-            for number, side in _SIDES.get(word, ()):
-                found.setdefault(number, set()).add(side)
-        return found
 
     @cached_property
     def strengths(self) -> frozenset[int]:
@@ -108,19 +100,8 @@ class Statement:
 
 def is_negated(text: str) -> bool:
     """Return True if a text denies something."""
-    text = _AT_MOST.sub("maximum", text)
-    return bool(_NEGATION.search(text)) != bool(_WITHOUT.search(text))
-
-
-def is_aside(text: str) -> bool:
-    """Return True if a text only adds what there is not: `without a retry`."""
-    return bool(_WITHOUT.match(text))
-
-
-def opposed(claim: str, source: str) -> bool:
-    """Return True if a claim has a word where a source has only its opposite."""
-    other = Statement(source).sides
-    return any(pair in other and not sides & other[pair] for pair, sides in Statement(claim).sides.items())
+    text = AT_MOST.sub("maximum", text)
+    return bool(NEGATION.search(text)) != bool(WITHOUT.search(text))
 
 
 def contradicts(claim: Statement, source: Statement, around: Statement) -> bool:
@@ -134,9 +115,18 @@ def _swapped(claim: Statement, source: Statement) -> bool:
     right = _compared(source)
     if not left or not right:
         return False
-    first, second = left
-    before, behind = right
-    return bool(first & behind) and bool(second & before)
+    (first, second), (before, behind) = left, right
+    if not first & behind or not second & before:
+        return False
+    return not _opposite(_BEFORE_THAN.search(claim.text), _BEFORE_THAN.search(source.text))
+
+
+def _opposite(left: re.Match[str] | None, right: re.Match[str] | None) -> bool:
+    """Return True if two comparatives are the opposite of one another."""
+    if not left or not right:
+        return False
+    sides = SIDES.get(right[1].casefold(), ())
+    return any((pair, 1 - side) in sides for pair, side in SIDES.get(left[1].casefold(), ()))
 
 
 def _compared(statement: Statement) -> tuple[set[str], set[str]] | None:

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rifflux.answer.alignment import Alignment, TextWords, align, denies, words_of
+from rifflux.answer.alignment import Alignment, TextWords, align, words_of
 from rifflux.answer.amounts import Amounts, amounts_in
 from rifflux.answer.contradiction import Statement, contradicts
-from rifflux.answer.roles import exchanged, misplaced
+from rifflux.answer.denial import denies
+from rifflux.answer.relations import conflicts
 from rifflux.evidence.pack import EvidenceItem
 from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder
 from rifflux.text.analyzer import Analyzer, fold
@@ -137,7 +138,7 @@ class SourcePassage:
             return 0.0
         if self._is_by_another(sentence, alignment) or denies(alignment):
             return 0.0
-        if exchanged(alignment) or misplaced(alignment, self.names | (self.first_names & sentence.capitals)):
+        if conflicts(alignment, self.names | self.first_names):
             return 0.0
         least = LEAST_SUPPORT
         if self.embedder:
@@ -257,11 +258,6 @@ class _Claim:
     def names(self) -> frozenset[str]:
         """Return the terms of what is written with a capital inside the sentence; in German all nouns are."""
         return _named(self.text, self.analyzer)
-
-    @cached_property
-    def capitals(self) -> frozenset[str]:
-        """Return the terms of all that is written with a capital."""
-        return frozenset(term for word in _CAPITAL.findall(self.text) for term in self.analyzer.terms(word))
 
     @cached_property
     def first(self) -> frozenset[str]:
