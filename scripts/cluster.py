@@ -393,7 +393,9 @@ def main() -> None:
             data = options.data.resolve()
             data.mkdir(parents=True, exist_ok=True)
         else:
-            data = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rifflux-cluster-")))
+            # Temporary folders of root may be closed to the nodes' user.
+            scratch = cache_folder().parent if os.geteuid() == 0 else None
+            data = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rifflux-cluster-", dir=scratch)))
         data.chmod(0o755)
         stack.enter_context(contextlib.suppress(KeyboardInterrupt))
         cluster = stack.enter_context(running(home, data, options.nodes, options.heap))

@@ -1,4 +1,4 @@
-"""The program that compares a cluster with a file runs, on inputs so small that its figures mean nothing."""
+"""Programs that measure a cluster run, on inputs so small that their figures mean nothing."""
 
 from __future__ import annotations
 
@@ -17,3 +17,10 @@ def test_a_cluster_is_compared_with_a_file(cluster: str, tmp_path: Path) -> None
     done = run_command(words, ROOT, os.environ, module="bench")
     assert done.returncode == 0, done.stderr
     assert "| med |" in done.stdout
+
+
+def test_a_user_is_searched_beside_others_and_alone(cluster: str) -> None:
+    words = ["crowd", cluster, "--owners", "3", "--messages", "2", "--shards", "2", "--searches", "2"]
+    done = run_command(words, ROOT, os.environ, module="bench")
+    assert done.returncode == 0, done.stderr
+    assert "| shards that a search touches, at most | 1 |" in done.stdout

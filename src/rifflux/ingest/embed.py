@@ -45,6 +45,8 @@ def embed_pending(
     if total is None:
         totals = store.totals()
         total = totals.chunks - totals.embedded
+        if not total:
+            return 0
     thread = ThreadPoolExecutor(1, "model", initializer=stand_back if in_background else None)
     windows = store.semantic.pending(WINDOW, embedder.fingerprint)
     return _embed(_EmbeddingRun(store, embedder, thread), windows, progress, total)

@@ -142,7 +142,7 @@ class ContentBatch:
             open = row["batches"]["open"]
             if open and open["token"] == token:
                 last = Published.of(row)
-                rows.engine.see(rows.owner, last.last)
+                rows.engine.see({rows.owner: last.last})
                 return cls(rows, token, int(open["number"]), last, renewed)
             if time.monotonic() > end:
                 raise Busy(f"{rows.engine.address} is being written by {open['holder']}: try again")

@@ -33,7 +33,7 @@ from rifflux.store.opensearch.address import PASSWORD, USER, ClusterAddress
 from rifflux.store.opensearch.batches import ContentBatch, JoinedWrites, OpenWrites, Published, written_together
 from rifflux.store.opensearch.filters import JSON, all_of, any_of, terms
 from rifflux.store.opensearch.mapping import SCHEMA_VERSION, index_body, vector_property
-from rifflux.store.reader import Reads
+from rifflux.store.reader import Reads, Totals
 from rifflux.store.semantic import ModelInfo, State
 from rifflux.types import Notice
 
@@ -62,8 +62,9 @@ _BULK = 500
 #: Any rest of a term in a regular expression. Behind a plain beginning, OpenSearch 2.19 fails on `.*` if no term has
 #: that beginning.
 ANYTHING = ".{0,}"
-#: Owners whose statistics are cached.
+#: Owners whose statistics are cached, and whose states are.
 _CACHED = 256
+MOST_STATES = 4_096
 _RETRIES = 5
 #: What responses to searches omit of each hit, and those to searches for candidates.
 _OMITTED = "-responses.hits.hits._index,-responses.hits.hits._routing"
@@ -113,6 +114,11 @@ class IndexState:
     rights: int
     read_at: float
     known_until: float
+
+    @property
+    def version(self) -> object:
+        """Return what changes with the contents of the owners, or with the models."""
+        return *self.changes.values(), repr(self.models)
 
     def models_in(self, *states: State) -> list[ModelInfo]:
         """Return the models in some states."""
@@ -187,6 +193,8 @@ class ClusterIndex:
     seen: dict[str, int] = field(default_factory=dict)
     states: dict[tuple[str, ...], IndexState] = field(default_factory=dict)
     caches: dict[tuple[str, ...], tuple[object, dict[object, Any]]] = field(default_factory=dict)
+    #: The totals of owners, each with the version of the contents, and with the number of terms.
+    totals: dict[str, tuple[object, Totals, int]] = field(default_factory=dict)
     #: Values of records that must be recent, until when they are, and the version of the rights that they are of.
     recent: dict[str, tuple[float, int, Any]] = field(default_factory=dict)
     _last: int = 0
@@ -348,6 +356,8 @@ class ClusterIndex:
                 # What was computed from a part is not what the whole would give.
                 for owners in bounds.states:
                     self.caches.pop(owners, None)
+                    for owner in owners:
+                        self.totals.pop(owner, None)
             bounds.deadline, bounds.reads, bounds.field, bounds.since, bounds.states = former
             if bounds.reads is not None:
                 bounds.reads.requests += reads.requests
@@ -422,13 +432,13 @@ class ClusterIndex:
             self._writes += 1
             self.unrefreshed |= dict.fromkeys((*names, ""), self._writes)
 
-    def see(self, owner: str, last: int) -> None:
-        """Have searches find all that others wrote up to a batch of an owner."""
-        if self.seen.get(owner, 0) != last:
+    def see(self, last: Mapping[str, int]) -> None:
+        """Have searches find all that others wrote up to a batch of each of some owners."""
+        if any(self.seen.get(owner, 0) != number for owner, number in last.items()):
             self._refresh()
             if len(self.seen) > MOST_VALUES:
                 self.seen.clear()
-            self.seen[owner] = last
+            self.seen |= last
 
     def wrote(self, owner: str, former: int, number: int) -> None:
         """Remember that this process published a batch after a former one."""
@@ -446,9 +456,7 @@ class ClusterIndex:
         if len(found) < len(owners):
             state = self.state(owners)
             try:
-                for owner in owners:
-                    if owner not in found:
-                        self.see(owner, state.batches[owner].last)
+                self.see({owner: state.batches[owner].last for owner in owners if owner not in found})
                 self.settled[owners] = state
             except Busy:
                 older = self._older(owners, self.settled.get(owners))
@@ -466,10 +474,10 @@ class ClusterIndex:
             self._last = max(self._last + 1, time.time_ns() // 1_000)
             return self._last
 
-    def state(self, owners: tuple[str, ...]) -> IndexState:
+    def state(self, owners: tuple[str, ...], beside: Sequence[str] = ()) -> IndexState:
         """Return the state of some owners, at most a second old, or newer than the last write of this process.
 
-        A search sees one state.
+        A search sees one state. Those of owners who are named `beside` are read with it, if it has to be read.
         """
         if owners in self.bounds.states:
             return self.bounds.states[owners]
@@ -477,7 +485,8 @@ class ClusterIndex:
         if known and self.bounds.now() < known.known_until:
             return self._taken(owners, known)
         try:
-            return self._taken(owners, self._read_state(owners))
+            (read,) = self._read_states([owners], beside)
+            return self._taken(owners, read)
         except Busy:
             older = self._older(owners, known)
             if older is None:
@@ -496,10 +505,11 @@ class ClusterIndex:
             bounds.reads.notices.append(Notice(_OLDER, text, data={"seconds": round(age)}))
         return state
 
-    def _read_state(self, owners: tuple[str, ...]) -> IndexState:
+    def _read_states(self, wanted: Sequence[tuple[str, ...]], beside: Sequence[str] = ()) -> list[IndexState]:
+        """Return the states of some views in one request, with which those of owners `beside` are read, too."""
         read_at = time.monotonic()
         writes = self._writes
-        names = [*dict.fromkeys((*owners, ""))]
+        names = [*dict.fromkeys((*(name for owners in wanted for name in owners), *beside, ""))]
         docs: list[JSON] = [{"_id": row_id(name, "owner"), "routing": owner_key(name)} for name in names]
         docs += ({"_id": row_id(WORLD, type), "routing": owner_key(WORLD)} for type in ("models", RIGHTS))
         body = {"docs": docs}
@@ -509,23 +519,26 @@ class ClusterIndex:
         for fingerprint, each in models_row.get("models", {}).items():
             models[fingerprint] = (ModelInfo(**each["model"]), State(each["state"]))
         by_name = dict(zip(names, rows, strict=True))
-        state = IndexState(
-            changes={name: by_name[name].get("changes", 0) for name in owners},
-            settings={name: row.get("settings", {}) for name, row in by_name.items()},
-            models=models,
-            batches={name: Published.of(by_name[name]) for name in owners},
-            rights=rights.get("version", 0),
-            read_at=read_at,
-            known_until=read_at + STATE_SECONDS,
-        )
+        states = {
+            owners: IndexState(
+                changes={name: by_name[name].get("changes", 0) for name in owners},
+                settings={name: by_name[name].get("settings", {}) for name in (*owners, "")},
+                models=models,
+                batches={name: Published.of(by_name[name]) for name in owners},
+                rights=rights.get("version", 0),
+                read_at=read_at,
+                known_until=read_at + STATE_SECONDS,
+            )
+            for owners in dict.fromkeys((*wanted, *((name,) for name in beside)))
+        }
         with self._lock:
-            if len(self.states) > _CACHED:
+            if len(self.states) > MOST_STATES:
                 self.states.clear()
                 self.settled.clear()
             # What this process wrote meanwhile may be missing.
             if writes == self._writes:
-                self.states[owners] = state
-        return state
+                self.states |= states
+        return [states[owners] for owners in wanted]
 
     def foresee(self) -> None:
         """Read states beside what a search of this thread does next, so that the next search need not wait for them."""
@@ -539,17 +552,21 @@ class ClusterIndex:
             try:
                 # If it fails, the next search asks itself, and says what is wrong.
                 with suppress(Exception):
-                    for owners in due:
-                        self._read_state(owners)
+                    self._read_states(due)
             finally:
                 self._foreseeing.release()
 
         threading.Thread(target=read, name="state of the cluster", daemon=True).start()
 
-    def forget_states(self) -> None:
-        """Have this process read states anew, after it wrote something."""
-        self.states.clear()
-        self.bounds.states.clear()
+    def forget_states(self, owner: str = WORLD) -> None:
+        """Have this process read states anew, after it wrote something of an owner, or of the world: all of them."""
+        for states in (self.states, self.bounds.states):
+            # Each state has the settings of nobody.
+            if owner in ("", WORLD):
+                states.clear()
+            else:
+                for owners in [each for each in [*states] if owner in each]:
+                    states.pop(owners, None)
 
     def _older(self, owners: tuple[str, ...], known: IndexState | None) -> IndexState | None:
         """Return an older state if a search of this thread may take it."""
@@ -566,8 +583,7 @@ class ClusterIndex:
             scope = self.writing.open.get(owner)
             if scope and scope.batch:
                 return scope.batch.cache
-        state = self.state(owners)
-        version = (*state.changes.values(), repr(state.models))
+        version = self.state(owners).version
         known = self.caches.get(owners)
         if known and known[0] == version:
             return known[1]
@@ -602,7 +618,7 @@ class ClusterIndex:
         if known is None or known[1] != rights or self.bounds.now() >= known[0]:
             until = time.monotonic() + _RIGHTS_SECONDS
             try:
-                self.see(WORLD, rights)
+                self.see({WORLD: rights})
             except Busy:
                 # While a node hangs that has a copy, the others refresh theirs once a second by themselves.
                 until = time.monotonic() + STATE_SECONDS
@@ -659,6 +675,8 @@ class OwnedRows:
 
     engine: ClusterIndex
     owners: tuple[str, ...]
+    #: Owners whose rows are probably read next.
+    beside: tuple[str, ...] = ()
 
     @property
     def several(self) -> bool:
@@ -672,6 +690,12 @@ class OwnedRows:
             raise OutOfScope("a view of several owners is only read")
         return self.owners[0]
 
+    @property
+    def is_open(self) -> bool:
+        """Return True if this thread writes a batch of the owner, whose rows nobody else sees yet."""
+        scope = self.engine.writing.open.get(self.owner)
+        return scope is not None and scope.batch is not None
+
     @cached_property
     def routing(self) -> str:
         """Return the routing of the owners' rows."""
@@ -680,7 +704,7 @@ class OwnedRows:
     @property
     def state(self) -> IndexState:
         """Return the state of the owners' rows."""
-        return self.engine.state(self.owners)
+        return self.engine.state(self.owners, self.beside)
 
     def cached(self, key: object, compute: Callable[[], T]) -> T:
         """Return a value of the owners' current contents, computed once."""
@@ -851,7 +875,7 @@ class OwnedRows:
                 send()
         send()
         self.engine.note_writes(names)
-        self.engine.forget_states()
+        self.engine.forget_states(self.owner)
         return answers
 
     def put_if(self, id: str, row: JSON, version: tuple[int, int] | None) -> bool:
@@ -878,7 +902,7 @@ class OwnedRows:
         client = self.engine.client
         found = self.engine.call(client.update, index=self.engine.address.name, id=id, body=body, params=parameters)
         self.engine.note_writes(())
-        self.engine.forget_states()
+        self.engine.forget_states(self.owner)
         row: JSON = found["get"]["_source"]
         return row
 

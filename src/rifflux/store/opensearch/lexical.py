@@ -300,6 +300,10 @@ class OpenSearchLexical(Lexical):
         return self.rows.cached("terms", self._count_terms)
 
     def _count_terms(self) -> tuple[int, int]:
+        if not self.rows.several and not self.rows.is_open:
+            known = self.rows.engine.totals.get(self.rows.owner)
+            if known and known[0] == self.rows.state.version:
+                return known[1].chunks, known[2]
         found = self.rows.search("chunk", size=0, track_total_hits=True, aggs={"all": {"sum": {"field": "length"}}})
         return found["hits"]["total"]["value"], int(found["aggregations"]["all"]["value"])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from hashlib import sha256
 from time import perf_counter
@@ -15,7 +15,7 @@ from rifflux.store.catalog import ChunkFacts
 from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.opensearch.address import ClusterAddress
 from rifflux.store.opensearch.catalog import OpenSearchCatalog
-from rifflux.store.opensearch.engine import NAMELESS, PAGE, ClusterIndex, OwnedRows, vector_field
+from rifflux.store.opensearch.engine import MOST_STATES, NAMELESS, PAGE, ClusterIndex, OwnedRows, vector_field
 from rifflux.store.opensearch.filters import JSON, all_of, none_of, terms
 from rifflux.store.opensearch.lexical import MOST_HITS, SLACK, OpenSearchLexical, counting
 from rifflux.store.opensearch.mapping import SCHEMA_VERSION
@@ -26,6 +26,9 @@ from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, Candidate
 from rifflux.store.store import BESIDE, PART, ErasedContent, Store
 from rifflux.types import Ranking
 
+#: Owners whose totals are read in one request: one condition for each, of which the cluster takes a thousand.
+TOGETHER = 200
+
 
 class OpenSearchStore(Store):
     """One owner's view, or several's, of an index on a cluster."""
@@ -33,9 +36,10 @@ class OpenSearchStore(Store):
     schema_version = SCHEMA_VERSION
     read_only = False
 
-    def __init__(self, engine: ClusterIndex, owners: tuple[str, ...] = ("",)) -> None:
+    def __init__(self, engine: ClusterIndex, owners: tuple[str, ...] = ("",), beside: Sequence[str] = ()) -> None:
+        """`beside` are owners that are probably read next."""
         self.engine = engine
-        self.rows = OwnedRows(engine, owners)
+        self.rows = OwnedRows(engine, owners, tuple(beside))
         self.owners = owners
         self.owner = owners[0]
         if len(owners) > 1:
@@ -60,10 +64,43 @@ class OpenSearchStore(Store):
 
     # Totals
 
-    def _totals(self) -> Totals:
+    def totals(self) -> Totals:
+        """Return the totals; those of one owner are read with those of the owners that are probably next."""
+        if self.rows.several or self.rows.is_open:
+            return self.rows.cached("totals", self._summed_totals)
+        version = self.rows.state.version
+        known = self.engine.totals.get(self.owner)
+        if known is None or known[0] != version:
+            names = (self.owner, *(name for name in self.rows.beside if name != self.owner))
+            versions = {name: self.engine.state((name,), names).version for name in names}
+            # Another process may have made the change, whose rows are there and not yet searched.
+            self.engine.note_writes(())
+            if len(self.engine.totals) > MOST_STATES:
+                self.engine.totals.clear()
+            for name, (totals, terms) in self._read_totals(names).items():
+                self.engine.totals[name] = versions[name], totals, terms
+            known = self.engine.totals[self.owner]
+        return known[1]
+
+    def _summed_totals(self) -> Totals:
+        found = [*self._read_totals(self.owners).values()]
+        languages = {language for each, _ in found for language in each.languages if each.documents} or {""}
+        chunks = sum(each.chunks for each, _ in found)
+        self.engine.cache(self.owners)["terms"] = chunks, sum(terms for _, terms in found)
+        return Totals(
+            documents=sum(each.documents for each, _ in found),
+            chunks=chunks,
+            files=sum(each.files for each, _ in found),
+            embedded=sum(each.embedded for each, _ in found),
+            has_works=any(each.has_works for each, _ in found),
+            languages=tuple(sorted(languages)),
+        )
+
+    def _read_totals(self, names: Sequence[str]) -> Mapping[str, tuple[Totals, int]]:
+        """Return the totals of some owners and the numbers of their terms, in one request."""
         active = self.rows.state.active
         field = vector_field(active.fingerprint) if active else ""
-        visible = self.rows.visible
+        visible = self.engine.visible(tuple(names))
         documents = all_of([{"term": {"type": "document"}}, visible])
         chunks = all_of([{"term": {"type": "chunk"}}, visible])
         types: JSON = {
@@ -75,23 +112,22 @@ class OpenSearchStore(Store):
         }
         language = {"filter": types["documents"], "aggs": {"of": {"terms": {"field": "language", "size": PAGE}}}}
         length = {"filter": types["chunks"], "aggs": {"of": {"sum": {"field": "length"}}}}
+        counted = {"counts": {"filters": {"filters": types}}, "language": language, "length": length}
         body = {
             "size": 0,
             "track_total_hits": False,
-            "query": {"bool": {"filter": [{"terms": {"owner": [*self.owners]}}]}},
-            "aggs": {"counts": {"filters": {"filters": types}}, "language": language, "length": length},
+            "query": {"bool": {"filter": [terms("owner", names)]}},
+            "aggs": {"owners": {"terms": {"field": "owner", "size": len(names)}, "aggs": counted}},
         }
-        (answer,) = self.rows.search_all([body])
-        found = answer["aggregations"]
-        counts = {name: bucket["doc_count"] for name, bucket in found["counts"]["buckets"].items()}
-        known = self.engine.cache(self.owners)
-        known["terms"] = counts["chunks"], int(found["length"]["of"]["value"])
-        languages = {each["key"] for each in found["language"]["of"]["buckets"]} or {""}
-        has_works = counts.pop("works") > 0
-        return Totals(**counts, has_works=has_works, languages=tuple(sorted(languages)))
-
-    def totals(self) -> Totals:
-        return self.rows.cached("totals", self._totals)
+        (answer,) = OwnedRows(self.engine, tuple(names)).search_all([body])
+        totals = {name: (Totals(0, 0, 0, 0, False, ("",)), 0) for name in names}
+        for each in answer["aggregations"]["owners"]["buckets"]:
+            counts = {name: bucket["doc_count"] for name, bucket in each["counts"]["buckets"].items()}
+            has_works = counts.pop("works") > 0
+            languages = {bucket["key"] for bucket in each["language"]["of"]["buckets"]} or {""}
+            found = Totals(**counts, has_works=has_works, languages=tuple(sorted(languages)))
+            totals[each["key"]] = found, int(each["length"]["of"]["value"])
+        return totals
 
     def contents(self) -> str:
         state = self.rows.state
@@ -181,7 +217,9 @@ class OpenSearchStore(Store):
             names = self.engine.owners_like("")
         else:
             names = sorted(name for each in self.owners for name in self.engine.owners_like(f"{each}{PART}"))
-        return [self, *(OpenSearchStore(self.engine, (name,)) for name in names if name not in self.owners)]
+        others = [name for name in names if name not in self.owners]
+        pages = [others[start : start + TOGETHER] for start in range(0, len(others), TOGETHER)]
+        return [self, *(OpenSearchStore(self.engine, (name,), page) for page in pages for name in page)]
 
     # Upkeep
 

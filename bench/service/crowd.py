@@ -1,0 +1,154 @@
+"""Compare a user's search beside many other users on a cluster with the same one alone, and count requests of `index`.
+
+    python scripts/cluster.py run                       # in another terminal; prints the address
+    python -m bench crowd HOST:PORT [--owners 1000] [--messages 200] [--shards 3]
+
+An index with several shards gets messages of many users, another one those of the first user alone. That user's
+messages are searched in both, in turns. A search should touch one shard, and cost about the same. Then a folder is
+indexed again, which changes nothing and looks for texts without a vector, as `rifflux index` does: it should not make
+requests for each owner. Both indexes are deleted afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import rifflux
+from rifflux.index.cluster import cluster_of
+from rifflux.store.opensearch import OpenSearchStore
+from rifflux.store.opensearch.engine import ClusterIndex
+
+WORDS = 2_000
+#: What a word is made of, by the digits of its number.
+SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu")
+#: Words of a message, and messages of a conversation.
+LENGTH = 30
+TALK = 50
+#: Searches that are not counted, so that models are loaded and statistics are read.
+WARM = 5
+
+
+@contextmanager
+def watched() -> Iterator[tuple[list[str], list[int]]]:
+    """Note the requests that are made within the block by name, and the number of shards that each search touched."""
+    names: list[str] = []
+    shards: list[int] = []
+    call = ClusterIndex.call
+
+    def watching(self: ClusterIndex, request: Callable[..., Any], **arguments: Any) -> Any:
+        answer = call(self, request, **arguments)
+        names.append(request.__name__)
+        if request.__name__ == "msearch":
+            shards.extend(each["_shards"]["total"] for each in answer["responses"])
+        return answer
+
+    ClusterIndex.call = watching  # type: ignore[method-assign]
+    try:
+        yield names, shards
+    finally:
+        ClusterIndex.call = call  # type: ignore[method-assign]
+
+
+def text_of(seed: random.Random) -> str:
+    """Return a text of words that are the more frequent, the lower their number."""
+    numbers = (int(WORDS ** seed.random()) for _ in range(LENGTH))
+    return " ".join("".join(SYLLABLES[int(digit)] for digit in str(number)) for number in numbers)
+
+
+def write(index: rifflux.Index, user: str, messages: int, folder: Path) -> None:
+    """Import a user's messages, which depend on the user's name alone."""
+    seed = random.Random(user)
+    lines = []
+    for start in range(0, messages, TALK):
+        talk = [
+            {"id": f"m{number}", "role": "user", "content": text_of(seed)}
+            for number in range(start, min(start + TALK, messages))
+        ]
+        lines.append(json.dumps({"id": f"c{start}", "title": f"Talk {start}", "messages": talk}))
+    file = folder / f"{user}.jsonl"
+    file.write_text("\n".join(lines), "utf-8")
+    index.scoped(rifflux.Scope(user)).conversations.import_files(file, embed=False)
+    file.unlink()
+
+
+def search(index: rifflux.Index, user: str, question: str) -> float:
+    """Search a user's messages; return the milliseconds."""
+    view = index.scoped(rifflux.Scope(user))
+    start = time.perf_counter()
+    view.conversations.search(question)
+    return (time.perf_counter() - start) * 1e3
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("address", help="HOST:PORT of a cluster")
+    parser.add_argument("--owners", type=int, default=1_000)
+    parser.add_argument("--messages", type=int, default=200, help="of each")
+    parser.add_argument("--shards", type=int, default=3)
+    parser.add_argument("--searches", type=int, default=200)
+    options = parser.parse_args()
+    users = [f"user{number}" for number in range(options.owners)]
+    places = [f"opensearch://{options.address}/bench-{uuid.uuid4().hex}" for _ in range(2)]
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        indexes = []
+        for place in places:
+            cluster_of(place).init(shards=options.shards, replicas=0)
+            indexes.append(stack.enter_context(rifflux.open(place, model="hash:64")))
+            store = indexes[-1].admin.store
+            assert isinstance(store, OpenSearchStore)
+            stack.callback(store.engine.client.indices.delete, index=store.engine.address.name)
+        crowd, alone = indexes
+        start = time.perf_counter()
+        for user in users:
+            write(crowd, user, options.messages, folder)
+        filling = time.perf_counter() - start
+        write(alone, users[0], options.messages, folder)
+        notes = folder / "notes"
+        notes.mkdir()
+        (notes / "note.md").write_text("# Note\n\nA note of nobody.\n")
+        for index in indexes:
+            index.add(notes)
+        seed = random.Random(1)
+        questions = [" ".join(text_of(seed).split()[:3]) for _ in range(options.searches + WARM)]
+        with watched() as (names, shards):
+            times = [[search(index, users[0], question) for index in indexes] for question in questions]
+        beside, by_itself = np.percentile(np.array(times[WARM:]), 50, axis=0)
+        counts = []
+        for index in indexes:
+            with watched() as (requests, _):
+                index.add(notes)
+            counts.append(len(requests))
+    rows = {
+        "owners": f"{options.owners:,}",
+        "messages of each": f"{options.messages:,}",
+        "shards": options.shards,
+        "writing all, s": f"{filling:.0f}",
+        "searches of one user in each index": options.searches,
+        "shards that a search touches, at most": max(shards),
+        "requests of a search": f"{len(names) / (2 * len(questions)):.1f}",
+        "p50 beside the others, ms": f"{beside:.1f}",
+        "p50 alone, ms": f"{by_itself:.1f}",
+        "beside the others / alone": f"{beside / by_itself:.2f}",
+        "requests of `index` that changes nothing, beside the others": counts[0],
+        "the same, alone": counts[1],
+    }
+    print("| what | number |\n| --- | --- |")
+    for name, value in rows.items():
+        print(f"| {name} | {value} |")
+
+
+if __name__ == "__main__":
+    main()
