@@ -24,3 +24,11 @@ def test_a_user_is_searched_beside_others_and_alone(cluster: str) -> None:
     done = run_command(words, ROOT, os.environ, module="bench")
     assert done.returncode == 0, done.stderr
     assert "| shards that a search touches, at most | 1 |" in done.stdout
+
+
+def test_a_filled_index_is_measured(cluster: str, tmp_path: Path) -> None:
+    data = write_tiny_collections(tmp_path)
+    words = ["volume", str(data), cluster, "--collections", "med", "--chunks", "8", "--questions", "2", "--shards", "1"]
+    done = run_command([*words, "--model", "hash:64"], ROOT, os.environ, module="bench")
+    assert done.returncode == 0, done.stderr
+    assert "| recall@20 by meaning |" in done.stdout

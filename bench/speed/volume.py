@@ -1,0 +1,191 @@
+"""Measure an index of many passages on a cluster: recall of meaning, our own part of a search, bytes, indexing.
+
+    python scripts/cluster.py run --nodes 3             # in another terminal; prints the addresses
+    python -m bench volume FOLDER_OF_COLLECTIONS HOST:PORT --chunks 200000 [--model hash:384]
+
+Documents of judged collections, in BEIR's layout, are indexed until there are enough passages; where the collections
+end, they begin again, each text with a word of its own in front. What was sent to the cluster is then sent again, to an
+index of the same mapping, by the bare client: how long both took is compared. Questions are searched by both channels:
+what remains of a search beside its requests is our own part. The nearest 20 by meaning are compared with those of an
+exact comparison of all vectors. Both indexes are deleted afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import rifflux
+from bench.quality.cluster import documents
+from rifflux.evaluate.collection import read_beir
+from rifflux.index.cluster import cluster_of
+from rifflux.store.opensearch import OpenSearchStore
+from rifflux.store.opensearch.engine import ClusterIndex
+
+#: Documents that are added in one call, and the hits that recall is computed of.
+GROUP = 500
+NEAREST = 20
+WARM = 5
+
+
+@dataclass
+class Requests:
+    """The requests of one thread: seconds and names, and if wanted the lines of bulk requests and sizes of answers."""
+
+    seconds: list[float] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    lines: list[list[Any]] = field(default_factory=list)
+    bytes: list[int] = field(default_factory=list)
+
+
+@contextmanager
+def watched(*, keep: bool = False, measure: bool = False) -> Iterator[Requests]:
+    """Watch the requests that are made within the block."""
+    found = Requests()
+    call = ClusterIndex.call
+
+    def watching(self: ClusterIndex, request: Callable[..., Any], **arguments: Any) -> Any:
+        if keep and request.__name__ == "bulk":
+            found.lines.append([*arguments["body"]])
+        start = time.perf_counter()
+        answer = call(self, request, **arguments)
+        if self.bounds.reads is not None:
+            # What is read beside a search is not waited for.
+            found.seconds.append(time.perf_counter() - start)
+            found.names.append(request.__name__)
+            if measure:
+                found.bytes.append(len(json.dumps(answer, separators=(",", ":"))))
+        return answer
+
+    ClusterIndex.call = watching  # type: ignore[method-assign]
+    try:
+        yield found
+    finally:
+        ClusterIndex.call = call  # type: ignore[method-assign]
+
+
+def endless(folder: Path, names: Sequence[str]) -> Iterator[rifflux.Document]:
+    """Yield the documents of collections, again and again, each time with other keys and a word in front."""
+    turn = 0
+    while True:
+        for name in names:
+            for each in documents(folder / name / "corpus.jsonl"):
+                text = f"turn{turn} {each.text}" if turn else each.text
+                yield rifflux.Document(f"{name}/{turn}/{each.key}", text, each.title)
+        turn += 1
+
+
+def fill(index: rifflux.Index, source: Iterator[rifflux.Document], chunks: int) -> tuple[float, Requests]:
+    """Add documents until there are enough passages; return the seconds and the bulk requests."""
+    start = time.perf_counter()
+    with watched(keep=True) as found:
+        while index.status().chunks < chunks:
+            index.add(*(next(source) for _ in range(GROUP)))
+    return time.perf_counter() - start, found
+
+
+def send_again(client: Any, name: str, bulks: Sequence[list[Any]]) -> float:
+    """Send bulk requests again to another index; return the seconds."""
+    start = time.perf_counter()
+    for lines in bulks:
+        client.bulk(index=name, body=lines, params={"request_timeout": 300})
+    return time.perf_counter() - start
+
+
+def recall(index: rifflux.Index, store: OpenSearchStore, questions: Sequence[str]) -> float:
+    """Return the share of the nearest by an exact comparison that a search by meaning finds, at the same cosines."""
+    field = store.semantic.field
+    assert field
+    rows = [*store.rows.scan("chunk", [], ("uid", field))]
+    vectors = np.array([row[field] for row in rows], np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    ids = np.array([row["uid"] for row in rows], np.int64)
+    shares = []
+    for question in questions:
+        found = {int(hit.id, 16) for hit in index.search(question, mode="semantic", top_k=NEAREST)}
+        query, _ = index.admin.view.question_vector(question, None)
+        cosines = vectors @ (query / np.linalg.norm(query))
+        limit = np.partition(cosines, -NEAREST)[-NEAREST] - 1e-6
+        good = {*ids[cosines >= limit].tolist()}
+        shares.append(len(found & good) / NEAREST)
+    return float(np.mean(shares))
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="folder of judged collections")
+    parser.add_argument("address", help="HOST:PORT of a cluster")
+    parser.add_argument("--collections", nargs="+", default=["scifact", "srd5e", "med"])
+    parser.add_argument("--chunks", type=int, default=200_000)
+    parser.add_argument("--questions", type=int, default=100)
+    parser.add_argument("--shards", type=int, default=3)
+    parser.add_argument("--model", help="the embedder (default: the bundled one)")
+    options = parser.parse_args()
+    asked = read_beir(options.folder / options.collections[0], "test").questions[: options.questions + WARM]
+    questions = [each.text for each in asked]
+    place = f"opensearch://{options.address}/bench-{uuid.uuid4().hex}"
+    with ExitStack() as stack:
+        cluster_of(place).init(shards=options.shards, replicas=1)
+        index = stack.enter_context(rifflux.open(place, model=options.model))
+        store = index.admin.store
+        assert isinstance(store, OpenSearchStore)
+        client = store.engine.client
+        name = store.engine.address.name
+        stack.callback(client.indices.delete, index=f"{name}*")
+        seconds, sent = fill(index, endless(options.folder, options.collections), options.chunks)
+        chunks = index.status().chunks
+        (known,) = client.indices.get(index=name).values()
+        settings = known["settings"]["index"]
+        kept = {
+            key: settings[key] for key in ("number_of_shards", "number_of_replicas", "knn", "similarity", "analysis")
+        }
+        bare = f"{name}-bare"
+        client.indices.create(index=bare, body={"settings": {"index": kept}, "mappings": known["mappings"]})
+        # Updates of rows that were not created there are harmless: each row is written before it is changed.
+        again = send_again(client, bare, sent.lines)
+        own = []
+        sizes = []
+        trips = []
+        for number, question in enumerate(questions):
+            with watched() as found:
+                start = time.perf_counter()
+                index.search(question)
+                took = time.perf_counter() - start
+            if number < WARM:
+                continue
+            own.append((took - sum(found.seconds)) * 1e3)
+            trips.append(len(found.names))
+        for question in questions[WARM:]:
+            # Its answers are measured in a search of their own, as that takes time.
+            with watched(measure=True) as found:
+                index.search(f"{question} please")
+            sizes.append(max(found.bytes))
+        share = recall(index, store, questions[WARM:])
+    rows = {
+        "passages": f"{chunks:,}",
+        "questions": len(own),
+        f"recall@{NEAREST} by meaning": f"{share:.3f}",
+        "our own part of a search, p50, ms": f"{np.percentile(own, 50):.1f}",
+        "requests of a search, p50": f"{np.percentile(trips, 50):.0f}",
+        "largest answer of a search, p50, kB": f"{np.percentile(sizes, 50) / 1e3:.0f}",
+        "indexing, passages a second": f"{chunks / seconds:.0f}",
+        "the same rows by the bare client, passages a second": f"{chunks / again:.0f}",
+        "indexing / bare": f"{again / seconds:.2f}",
+    }
+    print("| what | number |\n| --- | --- |")
+    for what, value in rows.items():
+        print(f"| {what} | {value} |")
+
+
+if __name__ == "__main__":
+    main()
