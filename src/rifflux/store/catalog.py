@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -201,8 +201,7 @@ class ChunkFacts:
     """The names and facts of a chunk: its document's title, aliases, key, kind and identifiers, and its headings.
 
     `is_path` is True if the key is the document's path rather than an arbitrary identifier. The key is unique within
-    `namespace`. `language` is the document's, empty for the index's. `readings` is what steps have derived from these
-    facts, by a name of theirs: a store that returns the same object again spares them to do so twice.
+    `namespace`. `language` is the document's, empty for the index's.
     """
 
     title: str
@@ -214,7 +213,6 @@ class ChunkFacts:
     language: str = ""
     kind: str = ""
     identifiers: tuple[Identifier, ...] = ()
-    readings: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

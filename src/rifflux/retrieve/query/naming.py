@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import repeat
+from itertools import chain, repeat
 from operator import attrgetter
 
 from rifflux.text.analyzer import fold, idf
@@ -198,7 +198,7 @@ class Title(tuple[Atom, ...]):
 
 
 class NameIndex:
-    """Names of documents, numbered as they are met, with the names that contain each word and number.
+    """Names of documents, numbered as they are met, with the words and numbers that each contains.
 
     `of_piece` analyzes a word, and `begin` returns the first term of a name. A name is read as atoms only when a
     question shares much with it. Safe to share between threads.
@@ -208,13 +208,12 @@ class NameIndex:
         self._of_piece = of_piece
         self._begin = begin
         self.texts: list[str] = []
-        #: The numbers of the names that contain a word or number, by its key.
-        self.holders: dict[str, set[int]] = {}
-        #: The numbers of the names that begin with a term.
-        self.begun: dict[str, set[int]] = {}
-        #: The numbers of the names that have no atom.
-        self.empty: set[int] = set()
-        self._numbers: dict[str, int] = {}
+        #: The words and numbers of each name, by their keys.
+        self.keys: list[tuple[str, ...]] = []
+        #: The first term of each name.
+        self.firsts: list[str] = []
+        #: The number of each name.
+        self.numbers: dict[str, int] = {}
         self._titles: dict[int, Title] = {}
         self._letters: dict[int, str] = {}
         self._keys: dict[str, tuple[str, ...]] = {}
@@ -222,7 +221,7 @@ class NameIndex:
 
     def number(self, name: str, title: Title | None = None) -> int:
         """Return the number of a name, which is added when it is first met, with the given atoms or its own."""
-        number = self._numbers.get(name)
+        number = self.numbers.get(name)
         if number is not None:
             return number
         keys: list[str] = []
@@ -237,20 +236,17 @@ class NameIndex:
                     known = tuple(map(_key, self._of_piece(piece)))
                 self._keys[piece] = known
             keys += known
-        begun = self._begin(name)
+        first = self._begin(name)
         with self._lock:
-            if (known_by_now := self._numbers.get(name)) is not None:
+            if (known_by_now := self.numbers.get(name)) is not None:
                 return known_by_now
             number = len(self.texts)
-            self.texts.append(name)
-            if not keys:
-                self.empty.add(number)
-            for key in keys:
-                self.holders.setdefault(key, set()).add(number)
-            self.begun.setdefault(begun, set()).add(number)
+            self.keys.append(tuple(keys))
+            self.firsts.append(first)
             if title is not None:
                 self._titles[number] = title
-            self._numbers[name] = number
+            self.texts.append(name)
+            self.numbers[name] = number
         return number
 
     def title(self, number: int) -> Title:
@@ -293,7 +289,8 @@ class Titles:
         """Return the titles that contain a word or a number, by its key."""
         known = self._holding.get(key)
         if known is None:
-            known = self._holding[key] = self._places.keys() & self.names.holders.get(key, set())
+            keys = self.names.keys
+            known = self._holding[key] = {number for number in self.among if key in keys[number]}
         return known
 
     @cached_property
@@ -318,6 +315,13 @@ class Titles:
         subject, `text` is the query as typed.
         """
         letters_in = self.names.letters
+        respelt = chain.from_iterable(self.spellings.get(each.term, ()) for each in question if each.number is None)
+        keys = {*map(_key, question), *(each.term for each in question), *respelt}
+        self._holding.update({key: set() for key in keys})
+        for number in self.among:
+            if not keys.isdisjoint(self.names.keys[number]):
+                for key in keys.intersection(self.names.keys[number]):
+                    self._holding[key].add(number)
         question = [*(self._known(each) for each in question)]
         agreeing, containing = self._agreeing(question)
         letters = letters_of(text)
@@ -421,14 +425,13 @@ class Titles:
             sharing = {number for key in query_keys for number in self.holding(key)}
             among = sorted(sharing, key=self._places.__getitem__)
         for number in among:
+            # The first atom of a contained title must occur in the query, and all of them in one without numbers.
+            if not labels and not query_keys.issuperset(self.names.keys[number]):
+                continue
             title = title_of(number)
             if not title:  # of signs alone
                 continue
-            # The first atom of a contained title must occur in the query, and all of them in one without numbers.
-            if labels:
-                possible = _key(title[0]) in query_keys or title[0].written.startswith(labels)
-            else:
-                possible = title.keys <= query_keys
+            possible = not labels or _key(title[0]) in query_keys or title[0].written.startswith(labels)
             width = matching_width(title, question) if possible else 0
             if width and (width == len(title) or self.schemes[title.scheme] >= SCHEME):
                 names.setdefault(title[:width], []).append(number)

@@ -21,8 +21,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache, partial
 from itertools import chain
 
 import numpy as np
@@ -40,8 +40,6 @@ from rifflux.text.properties import key_names
 from rifflux.types import Clause, Ids, Moment, Query, Scores
 
 STAGE = "anchors"
-#: The name of what is derived from a chunk's facts: the terms of its title and headings.
-TERMS = "terms"
 #: The numbers of titles examined for names: those of the best by words, and of the best overall.
 LOOKED_AT = 100
 LOOKED_AT_FIRST = 30
@@ -142,19 +140,21 @@ class Anchors:
         asked = atoms(with_codes_parted(query), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         wanted = {*chain(*query.clauses, *query.required)}
         stands_for = query.languages.stands_for
-        own = _names(self.analyzer)
-        is_mixed = False
-        reads: dict[int, NamesRead] = {}
-        for id, each in names.items():
-            read: NamesRead | None = each.readings.get(STAGE)
-            if read is None or read.index is not own or stands_for:
-                read = self._read(each, stands_for, own)
-                is_mixed = is_mixed or read.index is not own
-            reads[id] = read
-        index, together = _together(names, reads) if is_mixed else (own, reads)
-        headings = {known.heading: None for known in together.values() if known.heading is not None}
-        titles = dict.fromkeys(chain.from_iterable([known.titles for known in together.values()]))
-        whole = _made_of(wanted, reads, () if is_mixed else titles)
+        by_analyzer: dict[Analyzer, Mapping[int, ChunkFacts]] = {self.analyzer: names}
+        if stands_for or any(each.language for each in names.values()):
+            apart = defaultdict[Analyzer, dict[int, ChunkFacts]](dict)
+            for id, each in names.items():
+                apart[self.analyzer.beside(stands_for, each.language)][id] = each
+            by_analyzer = {**apart}
+        read = [_read(analyzer, chunks) for analyzer, chunks in by_analyzer.items()]
+        whole = [id for each in read for id in _made_of(wanted, each)]
+        if len(read) == 1:
+            together = read[0]
+        else:
+            together = _together(names, read)
+        index = together.index
+        headings = dict.fromkeys(together.headings.values())
+        titles = dict.fromkeys(chain.from_iterable(together.titles.values()))
         rarity = {clause[0]: value for clause, value in evidence.weights.items() if len(clause) == 1}
         found, is_question = self._named(index, {**headings, **titles}, rarity, asked, query, titles)
         named: dict[str, list[int]] = {}
@@ -162,11 +162,11 @@ class Anchors:
         for number in found:
             name = index.texts[number]
             if number in titles:
-                bearers = [id for id, known in together.items() if number in known.titles]
-                analyzers[name] = together[bearers[-1]].analyzer
+                bearers = [id for id, numbers in together.titles.items() if number in numbers]
+                analyzers[name] = together.analyzers[bearers[-1]]
             else:
-                bearers = [id for id, known in together.items() if number == known.heading]
-                analyzers[name] = together[bearers[0]].analyzer
+                bearers = [id for id, heading in together.headings.items() if number == heading]
+                analyzers[name] = together.analyzers[bearers[0]]
             named[name] = bearers
         if asked and not named and any(each.is_path for each in names.values()):
             named, is_question = self._by_key(names, rarity, query)
@@ -188,24 +188,6 @@ class Anchors:
         if by_name:
             strengths[BY_TITLE] = np.maximum.reduce(by_name)
         return {name: values for name, values in strengths.items() if values.any()}
-
-    def _read(self, facts: ChunkFacts, stands_for: Mapping[str, Mapping[str, str]], own: NameIndex) -> NamesRead:
-        """Return the names of a chunk as atoms, which are cached with its facts; `own` are the usual ones."""
-        analyzer = self.analyzer
-        index = own
-        if facts.language or stands_for:
-            analyzer = analyzer.beside(stands_for, facts.language)
-            index = _names(analyzer)
-        known: NamesRead | None = facts.readings.get(STAGE)
-        if known is None or known.index is not index:
-            titles = [index.number(facts.title)]
-            if facts.aliases:
-                titles += map(index.number, facts.aliases)
-            heading = None
-            if facts.headings:
-                heading = index.number(facts.headings[-1])
-            known = facts.readings[STAGE] = NamesRead(analyzer, index, tuple(titles), heading)
-        return known
 
     def _by_key(
         self, names: Mapping[int, ChunkFacts], rarity: Mapping[str, float], query: Query
@@ -253,7 +235,8 @@ class Anchors:
         for variant, beside in zip(query.variants, query.beside, strict=False):
             if len(variant) == len(beside) == 1:
                 near[beside[0]] += variant
-        among = [number for number in numbers if not atoms or number not in index.empty]
+        keys = index.keys
+        among = [number for number in numbers if not atoms or keys[number]]
         return Titles(index, among, rarity, wholes, near).named(atoms, query.phrasing.body or query.text)
 
     def _by_anchor(self, evidence: Bearing) -> dict[str, Scores]:
@@ -283,11 +266,7 @@ class Anchors:
         """Yield the ids of chunks with the anchor in their title or headings."""
         for id, each in facts.items():
             analyzer = self.analyzer.beside(query.languages.stands_for, each.language)
-            known: TermsRead | None = each.readings.get(TERMS)
-            if known is None or known.analyzer is not analyzer:
-                terms = (*analyzer.terms(each.title), "", *analyzer.terms(" ".join(each.headings)))
-                known = each.readings[TERMS] = TermsRead(analyzer, terms)
-            if _contains(known.terms, anchor):
+            if _contains(_terms_of(analyzer, each.title, each.headings), anchor):
                 yield id
 
 
@@ -385,20 +364,15 @@ def is_of_another_time(times: Sequence[Moment], names: ChunkFacts) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NamesRead:
-    """The names of a chunk by their numbers in an index: its title and aliases, and its last heading if it has one."""
+    """The names of some candidates by their numbers in an index: titles with aliases, and the last heading if any.
 
-    analyzer: Analyzer
+    `analyzers` are those of the names.
+    """
+
     index: NameIndex
-    titles: tuple[int, ...]
-    heading: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class TermsRead:
-    """The terms of a chunk's title and of its headings by an analyzer, with an empty one between them."""
-
-    analyzer: Analyzer
-    terms: tuple[str, ...]
+    titles: Mapping[int, Sequence[int]]
+    headings: Mapping[int, int]
+    analyzers: Mapping[int, Analyzer]
 
 
 #: The index of the names that questions met, by analyzer: the candidates of questions are often the same.
@@ -416,53 +390,67 @@ def _names(analyzer: Analyzer) -> NameIndex:
     return known
 
 
-def _made_of(wanted: Collection[str], reads: Mapping[int, NamesRead], titles: Iterable[int]) -> list[int]:
-    """Return the chunks with a title or alias of exactly the given terms.
-
-    `titles` are the numbers of all titles and aliases, if they are in one index.
-    """
-    found: list[int] = []
-    for index, analyzer in {known.index: known.analyzer for known in reads.values()}.items():
-        # Few names begin with a term of the query, and fewer consist of them.
-        begun: set[int] = set()
-        for term in wanted:
-            begun.update(index.begun.get(term, ()))
-        if titles:
-            begun.intersection_update(titles)
-        if not begun:
-            continue
-        bearing = {id: known.titles for id, known in reads.items() if known.index is index}
-        begun.intersection_update(chain.from_iterable(bearing.values()))
-        names = {number for number in begun if analyzer.is_made_of(index.texts[number], wanted)}
-        if names:
-            found += [id for id, each in bearing.items() if not names.isdisjoint(each)]
-    return found
+def _read(analyzer: Analyzer, chunks: Mapping[int, ChunkFacts]) -> NamesRead:
+    """Return the names of candidates in the index of an analyzer."""
+    index = _names(analyzer)
+    known = index.numbers.get
+    titles: dict[int, Sequence[int]] = {}
+    headings: dict[int, int] = {}
+    for id, each in chunks.items():
+        number = known(each.title)
+        if number is None:
+            number = index.number(each.title)
+        if each.aliases:
+            titles[id] = (number, *map(index.number, each.aliases))
+        else:
+            titles[id] = (number,)
+        if each.headings:
+            headings[id] = index.number(each.headings[-1])
+    return NamesRead(index, titles, headings, dict.fromkeys(chunks, analyzer))
 
 
-def _together(
-    names: Mapping[int, ChunkFacts], reads: Mapping[int, NamesRead]
-) -> tuple[NameIndex, Mapping[int, NamesRead]]:
-    """Return one index for the names of all candidates, which several analyzers may have read."""
+def _made_of(wanted: Collection[str], read: NamesRead) -> list[int]:
+    """Return the chunks with a title or alias of exactly the given terms."""
+    index = read.index
+    # Few names begin with a term of the query, and fewer consist of them.
+    firsts = index.firsts
+    begun = {number for numbers in read.titles.values() for number in numbers if firsts[number] in wanted}
+    if not begun:
+        return []
+    analyzer = next(iter(read.analyzers.values()))
+    names = {number for number in begun if analyzer.is_made_of(index.texts[number], wanted)}
+    if not names:
+        return []
+    return [id for id, numbers in read.titles.items() if not names.isdisjoint(numbers)]
+
+
+def _together(names: Mapping[int, ChunkFacts], read: Sequence[NamesRead]) -> NamesRead:
+    """Return the names of all candidates, which several analyzers have read, in one index."""
+    read_by = {id: each for each in read for id in each.titles}
     titles: dict[str, Title] = {}
-    for place, each in names.items():
-        if (heading := reads[place].heading) is not None:
-            titles.setdefault(each.headings[-1], reads[place].index.title(heading))
-    for place, each in names.items():
-        for name, number in zip((each.title, *each.aliases), reads[place].titles, strict=True):
-            titles[name] = reads[place].index.title(number)
+    for id, each in names.items():
+        if each.headings:
+            known = read_by[id]
+            titles.setdefault(each.headings[-1], known.index.title(known.headings[id]))
+    for id, each in names.items():
+        known = read_by[id]
+        for name, number in zip((each.title, *each.aliases), known.titles[id], strict=True):
+            titles[name] = known.index.title(number)
     index = NameIndex(lambda _: ())
     for name, title in titles.items():
         index.number(name, title)
-    joined = {
-        place: replace(
-            reads[place],
-            index=index,
-            titles=tuple(index.number(name) for name in (each.title, *each.aliases)),
-            heading=index.number(each.headings[-1]) if each.headings else None,
-        )
-        for place, each in names.items()
-    }
-    return index, joined
+    return NamesRead(
+        index=index,
+        titles={id: [index.number(name) for name in (each.title, *each.aliases)] for id, each in names.items()},
+        headings={id: index.number(each.headings[-1]) for id, each in names.items() if each.headings},
+        analyzers={id: read_by[id].analyzers[id] for id in names},
+    )
+
+
+@lru_cache(maxsize=1 << 12)
+def _terms_of(analyzer: Analyzer, title: str, headings: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the terms of a title and of headings, with an empty one between them."""
+    return (*analyzer.terms(title), "", *analyzer.terms(" ".join(headings)))
 
 
 def _contains(terms: Sequence[str], clause: Clause) -> bool:

@@ -19,7 +19,7 @@ from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.naming import LETTERS, letters_of
 from rifflux.retrieve.table import BEGINS, CREDITED, LEXICAL, OUTRIGHT, PLACE, RANK, SCORE, Candidates, declare
 from rifflux.store import ChunkFacts
-from rifflux.text.analyzer import fold
+from rifflux.text.analyzer import Memo, fold
 from rifflux.types import Query, Scores
 
 STAGE = "beginning"
@@ -29,8 +29,6 @@ WHOLE = 2.0
 RECORD = declare("record", "number", "the number of the candidate's record, if its names were read")
 BY_WORDS = declare("by words", PLACE, "the record's rank by words alone, if it begins with the query")
 declare(f"{STAGE}/by words", PLACE, "the record's rank by words alone, which was restored")
-#: The name of what is derived from a chunk's facts: the first word or number of each of its names.
-FIRSTS = "firsts"
 #: The columns needed to preserve the ranks again.
 COLUMNS = (BEGINS, RECORD, BY_WORDS)
 
@@ -40,19 +38,14 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> C
     asked = {letters_of(text) for text in (query.phrasing.body or query.text, query.semantic_text)} - {""}
     first = {text.split(" ", 1)[0] for text in asked}
     shortest = min([len(each) for each in asked], default=0)
+    firsts = _firsts
     begins: dict[int, float] = {}
     for id, each in names.items():
-        firsts = each.readings.get(FIRSTS)
-        if firsts is None:
-            firsts = []
-            for name in (each.title, each.key, *each.aliases):
-                text = name
-                if not name.isascii():
-                    text = fold(name)
-                if piece := LETTERS.search(text):
-                    firsts.append(piece[0].lower().lstrip("0") or "0")
-            each.readings[FIRSTS] = firsts
-        if first.isdisjoint(firsts):
+        if (
+            firsts[each.title] not in first
+            and firsts[each.key] not in first
+            and (not each.aliases or first.isdisjoint([firsts[name] for name in each.aliases]))
+        ):
             continue
         for name in (each.title, each.key, *each.aliases):
             # Only letters that are not of ASCII may become several.
@@ -70,6 +63,21 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> C
     return table.with_column(RECORD, np.array(records, np.float64)).with_column(
         BEGINS, np.array([*map(begins.get, ids, repeat(np.nan))], np.float64)
     )
+
+
+def _first(name: str) -> str:
+    """Return the first word or number of a name as `letters_of` writes it, or an empty string."""
+    text = name
+    if not name.isascii():
+        text = fold(name)
+    piece = LETTERS.search(text)
+    if not piece:
+        return ""
+    return piece[0].lower().lstrip("0") or "0"
+
+
+#: The first words of names that questions met: the candidates of questions are often the same.
+_firsts = Memo(_first)
 
 
 def _begins(name: str, questions: Collection[str]) -> float:
