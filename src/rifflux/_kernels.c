@@ -18,7 +18,7 @@
 #endif
 
 /* Raised whenever a function changes; a file of another version is not loaded. */
-#define VERSION 2
+#define VERSION 3
 /* Rows that are counted at a time: their sums stay in the processor's cache. */
 #define BLOCK 512
 /* How many rows ahead are fetched, and the 16-bit numbers of a cache line. */
@@ -443,6 +443,55 @@ static int share_known(const int32_t *numbers, const int64_t *rows, const uint8_
     return done;
 }
 
+/* The longest word that is compared; longer ones count as near. */
+#define LONGEST 64
+
+/* Returns 0 only if two words of ASCII are more than `most` edits apart; see `rifflux.text.analyzer.distance`. */
+static int may_be_near(const uint8_t *one, Py_ssize_t size, const uint8_t *other, Py_ssize_t length, int most)
+{
+    if (size - length > most)
+        return 0;
+    /* What is not of ASCII has fewer characters than bytes. */
+    int wide = 0;
+    for (Py_ssize_t place = 0; place < length; place++)
+        wide |= other[place] & 0x80;
+    if (wide)
+        return 1;
+    if (length - size > most)
+        return 0;
+    while (size && length && *one == *other)
+        one++, other++, size--, length--;
+    while (size && length && one[size - 1] == other[length - 1])
+        size--, length--;
+    if (size > LONGEST || length > LONGEST)
+        return 1;
+    uint8_t lines[3][LONGEST + 1];
+    uint8_t *before = lines[0], *last = lines[1], *line = lines[2];
+    for (Py_ssize_t column = 0; column <= length; column++)
+        last[column] = (uint8_t)column;
+    for (Py_ssize_t row = 1; row <= size; row++) {
+        int least = line[0] = (uint8_t)row;
+        for (Py_ssize_t column = 1; column <= length; column++) {
+            int value = last[column - 1] + (one[row - 1] != other[column - 1]);
+            if (last[column] + 1 < value)
+                value = last[column] + 1;
+            if (line[column - 1] + 1 < value)
+                value = line[column - 1] + 1;
+            if (row > 1 && column > 1 && one[row - 1] == other[column - 2] && one[row - 2] == other[column - 1] &&
+                before[column - 2] + 1 < value)
+                value = before[column - 2] + 1;
+            line[column] = (uint8_t)value;
+            if (value < least)
+                least = value;
+        }
+        if (least > most)
+            return 0;
+        uint8_t *oldest = before;
+        before = last, last = line, line = oldest;
+    }
+    return last[length] <= most;
+}
+
 /* Gets a buffer of items of a size and number of dimensions; all but `strided` ones are contiguous. */
 static int get_buffer(PyObject *given, Py_buffer *view, Py_ssize_t size, int dimensions, int flags, const char *name)
 {
@@ -565,6 +614,53 @@ places:
     PyBuffer_Release(&places);
 counts:
     PyBuffer_Release(&counts);
+    return result;
+}
+
+static PyObject *near(PyObject *self, PyObject *const *given, Py_ssize_t number)
+{
+    (void)self;
+    Py_buffer spelled, bounds, word, places;
+    PyObject *result = NULL;
+    if (!has_arguments(number, 5))
+        return NULL;
+    long most = PyLong_AsLong(given[3]);
+    if (PyErr_Occurred())
+        return NULL;
+    if (get_buffer(given[0], &spelled, 1, 1, PyBUF_C_CONTIGUOUS, "spelled") < 0)
+        return NULL;
+    if (get_buffer(given[1], &bounds, 8, 1, PyBUF_C_CONTIGUOUS, "bounds") < 0)
+        goto spelled;
+    if (get_buffer(given[2], &word, 1, 1, PyBUF_C_CONTIGUOUS, "word") < 0)
+        goto bounds;
+    if (get_buffer(given[4], &places, 8, 1, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "places") < 0)
+        goto word;
+    const int64_t *ends = bounds.buf;
+    Py_ssize_t count = bounds.shape[0] - 1;
+    int fits = count >= 0 && places.shape[0] >= count && most >= 0 && most < LONGEST;
+    for (Py_ssize_t place = 0; fits && place <= count; place++)
+        fits = ends[place] >= (place ? ends[place - 1] : 0) && ends[place] <= spelled.shape[0];
+    if (!fits) {
+        PyErr_SetString(PyExc_ValueError, "the shapes do not fit");
+        goto places;
+    }
+    int64_t *found = places.buf;
+    Py_ssize_t size = 0;
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t place = 0; place < count; place++)
+        if (may_be_near(word.buf, word.shape[0], (const uint8_t *)spelled.buf + ends[place],
+                        (Py_ssize_t)(ends[place + 1] - ends[place]), (int)most))
+            found[size++] = place;
+    Py_END_ALLOW_THREADS
+    result = PyLong_FromSsize_t(size);
+places:
+    PyBuffer_Release(&places);
+word:
+    PyBuffer_Release(&word);
+bounds:
+    PyBuffer_Release(&bounds);
+spelled:
+    PyBuffer_Release(&spelled);
     return result;
 }
 
@@ -719,6 +815,7 @@ static PyMethodDef functions[] = {
     {"apart", (PyCFunction)(void (*)(void))apart, METH_FASTCALL, "Count the bits that differ from those of a query."},
     {"products", (PyCFunction)(void (*)(void))products, METH_FASTCALL, "Multiply rows with a vector."},
     {"between", (PyCFunction)(void (*)(void))between, METH_FASTCALL, "Write the places of the counts in a range."},
+    {"near", (PyCFunction)(void (*)(void))near, METH_FASTCALL, "Write the places of the words near another."},
     {"holders", (PyCFunction)(void (*)(void))holders, METH_FASTCALL, "Mark the passages that contain each clause."},
     {"likely", (PyCFunction)(void (*)(void))likely, METH_FASTCALL, "Sum the likeliest words of the best passages."},
     {"asked", (PyCFunction)(void (*)(void))asked, METH_FASTCALL, "Compute the shares of terms that are known."},

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 #: The version that `_kernels.c` must have.
-VERSION = 2
+VERSION = 3
 #: The environment variable that disables the kernels.
 PURE = "RIFFLUX_PURE"
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from rifflux import kernels
 from rifflux.store.sqlite.semantic import matrix, scan
+from rifflux.text.analyzer import NearSpelling
 
 ROOT = Path(__file__).parents[4]
 
@@ -99,6 +100,24 @@ def test_places_in_a_range_are_those_of_numpy(counts: list[int], above: int, upt
         assert np.array_equal(places[:size], expected)
 
 
+@given(
+    word=st.text("abc", min_size=1, max_size=9),
+    others=st.lists(st.text("abcï", min_size=1, max_size=9), max_size=30),
+    most=st.integers(1, 2),
+)
+@pytest.mark.skipif(not kernels.compiled, reason="nothing was compiled")
+def test_only_words_that_are_too_different_are_left_out(word: str, others: list[str], most: int) -> None:
+    spelled = [other.encode() for other in others]
+    bounds = np.cumsum([0, *map(len, spelled)])
+    places = np.empty(len(others), np.int64)
+    assert kernels.compiled
+    size = kernels.compiled.near(b"".join(spelled), bounds, word.encode(), most, places)
+    found = [others[place] for place in places[:size].tolist()]
+    like = NearSpelling(word, most)
+    assert [*filter(like, found)] == [*filter(like, others)]
+    assert all(like(each) for each in found if each.isascii())
+
+
 def test_shapes_that_do_not_fit_are_refused(compiled: ModuleType) -> None:
     words = np.zeros((2, 10), np.uint64)
     with pytest.raises(ValueError, match="fit"):
@@ -117,6 +136,9 @@ def test_shapes_that_do_not_fit_are_refused(compiled: ModuleType) -> None:
         compiled.between(np.zeros(4, np.uint16), 0, 1, np.zeros(3, np.int64))
     with pytest.raises(TypeError):
         compiled.between(np.zeros(4, np.uint16), 0, 1)
+    for bounds in ([0, 4], [-1, 2], [2, 1], []):
+        with pytest.raises(ValueError, match="fit"):
+            compiled.near(b"abc", np.array(bounds, np.int64), b"ab", 1, np.zeros(1, np.int64))
     frozen = np.zeros(10, np.uint16)
     frozen.setflags(write=False)
     with pytest.raises(ValueError, match="read-only"):
@@ -190,6 +212,11 @@ for _ in range(400):
             terms, of, random.random(words), several, int(random.integers(min(0, off), 30)), np.empty(width + 1),
         )),
         ("asked", (terms, of, random.random(rows) < 0.5, several, np.empty(width + 1))),
+        ("near", (
+            random.integers(96, 101 + 100 * max(0, off), max(0, int(clauses.sum()) + off), np.uint8),
+            np.append(0, clauses.cumsum()), random.integers(96, 101, width, np.uint8), int(random.integers(0, 70)),
+            np.empty(words, np.int64),
+        )),
     ):
         try:
             getattr(kernels.compiled, call)(*arguments)

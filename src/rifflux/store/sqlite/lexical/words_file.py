@@ -25,6 +25,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from rifflux import kernels
 from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, StateStamp, Unfit, private
 from rifflux.store.sqlite.connection.engine import Current
 from rifflux.store.sqlite.query import WORDS, Ascending, places_of
@@ -155,17 +156,30 @@ class WordsFile:
     def near(self, start: str, shortest: int, longest: int, like: NearSpelling) -> Iterator[tuple[str, int]]:
         """Yield the terms of so many characters that begin so and may be near another, each with its number."""
         among = self.beginning(start)
-        sizes = self._sizes(among)
-        letters = self.letters[among]
-        (wanted,) = letters_in(np.frombuffer(encoded(like.term), "u1"), np.array([0]))
-        differing = np.bitwise_count(letters ^ wanted)
-        # What is not of ASCII has fewer characters than bytes.
-        wide = (letters | wanted) & _WIDE > 0
-        likely = (sizes >= shortest) & (wide | ((sizes <= longest) & (differing <= 2 * like.most)))
-        for number in (np.flatnonzero(likely) + among.start).tolist():
+        wanted = encoded(like.term)
+        if kernels.compiled and like.term.isascii():
+            near = np.empty(among.stop - among.start, np.int64)
+            bounds = self._bounds(among)
+            spelled = self.spelled[int(bounds[0]) : int(bounds[-1])]
+            count = kernels.compiled.near(spelled, bounds - bounds[0], wanted, like.most, near)
+            places = near[:count]
+        else:
+            places = np.flatnonzero(self._may_be_near(among, wanted, shortest, longest, like.most))
+        for number in (places + among.start).tolist():
             term = self.spelling(number).decode("utf-8", "surrogatepass")
             if shortest <= len(term) <= longest:
                 yield term, number
+
+    def _may_be_near(self, among: slice, wanted: bytes, shortest: int, longest: int, most: int) -> Array:
+        """Return which of some terms have about as many letters as a word, and mostly the same."""
+        sizes = np.diff(self._bounds(among))
+        letters = self.letters[among]
+        (own,) = letters_in(np.frombuffer(wanted, "u1"), np.array([0]))
+        # What is not of ASCII has fewer characters than bytes.
+        wide = (letters | own) & _WIDE > 0
+        fits = (sizes <= longest) & (np.bitwise_count(letters ^ own) <= 2 * most)
+        likely: Array = (sizes >= shortest) & (wide | fits)
+        return likely
 
     def any_of(self, start: str, shortest: int, longest: int, like: AnyOf) -> Iterator[tuple[str, int]]:
         """Yield the terms of so many characters that begin so and may be one of some words, each with its number."""
@@ -174,16 +188,17 @@ class WordsFile:
         letters = letters_in(np.frombuffer(b"".join(spelled), "u1"), np.cumsum(lengths) - lengths)
         among = self.beginning(start)
         # Few terms have as many bytes and the same letters.
-        keys = self._sizes(among).astype(np.int64) << 32 | self.letters[among]
+        keys = np.diff(self._bounds(among)) << 32 | self.letters[among]
         for number in (np.flatnonzero(np.isin(keys, lengths << 32 | letters)) + among.start).tolist():
             yield self.spelling(number).decode("utf-8", "surrogatepass"), number
 
-    def _sizes(self, among: slice) -> Array:
-        """Return the number of bytes of some terms."""
-        ends = self.ends[among]
-        begins = np.concatenate([self.ends[among.start - 1 : among.start] if among.start else [0], ends[:-1]])
-        sizes: Array = ends - begins[: len(ends)]
-        return sizes
+    def _bounds(self, among: slice) -> Ids:
+        """Return where some terms begin, and where the last of them ends."""
+        bounds = np.zeros(among.stop - among.start + 1, np.int64)
+        bounds[1:] = self.ends[among]
+        if among.start:
+            bounds[0] = self.ends[among.start - 1]
+        return bounds
 
     def postings(self, number: int) -> slice:
         """Return the slice of a term's postings."""
