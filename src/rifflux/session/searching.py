@@ -502,7 +502,7 @@ class Searcher:
         else:
             found = reranker_of(choice, resources)
         many = top or self.profile.rerank_top
-        if many:
+        if many and many != found.top:
             return replace(found, top=many)
         return found
 

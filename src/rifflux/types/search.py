@@ -390,7 +390,7 @@ class Why:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hit:
     """A chunk that matches a query, with an explanation of its rank.
 
@@ -457,10 +457,9 @@ class Hit:
 
     def retold(self, **changes: Any) -> Hit:
         """Return a copy with other values, much faster than `dataclasses.replace` does."""
-        values = [*_VALUES(self)]
-        for name, value in changes.items():
-            values[_PLACES[name]] = value
-        return Hit(*values)
+        hit = object.__new__(Hit)
+        hit.__dict__.update(self.__dict__, **changes)
+        return hit
 
     def because(self, stage: str) -> Why | None:
         """Return the last explanation that `stage` gave for this hit, or None."""
@@ -477,10 +476,6 @@ class Hit:
             rated = f"{self.quality} {self.relevance:.2f}"
         begins = " ".join(self.text[:LINE].split())
         return _line(f"{place}  {self.heading_path or self.title}  {rated}  {begins}")
-
-
-_VALUES = attrgetter(*Hit.__slots__)
-_PLACES = {name: place for place, name in enumerate(Hit.__slots__)}
 
 
 def _line(text: str) -> str:

@@ -196,7 +196,7 @@ class IndexFacts:
         if len(known) < len(ids):
             missing = missing[[row for row, id in enumerate(ids.tolist()) if id in known]]
         if known:
-            found[missing] = np.vecdot(np.array([*known.values()]), vector / length)
+            found[missing] = np.vecdot(np.concatenate([*known.values()]).reshape(len(known), -1), vector / length)
         return found
 
     def holders(self, clauses: Sequence[Clause], ids: Ids) -> NDArray[np.bool_]:

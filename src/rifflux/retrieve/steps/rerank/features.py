@@ -240,7 +240,7 @@ def centroid(inputs: FeatureInput) -> Scores:
     if not known:
         return np.zeros(len(ids))
     missing = np.zeros_like(next(iter(known.values())))
-    vectors = np.array([known.get(id, missing) for id in ids])
+    vectors = np.concatenate([known.get(id, missing) for id in ids]).reshape(len(ids), -1)
     cosines = vectors @ vectors[: len(inputs.trust)].T
     weights = np.tile(inputs.trust, (len(vectors), 1))
     # No candidate is compared with itself.

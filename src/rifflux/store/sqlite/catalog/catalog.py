@@ -71,6 +71,9 @@ LAST_OWNER = 1 << 62
 #: The names of the first columns of `LISTED`, where the next page begins.
 _POSITION = ("after_namespace", "after_key", "after_owner", "after_time", "after_id")
 
+#: The hit that those of rows are copies of, which takes a third of the time of making them.
+_BLANK = Hit("", "", "", "", "", 0, "", (0, 0))
+
 Value = TypeVar("Value")
 
 
@@ -496,8 +499,26 @@ def _hit(row: Sequence[Any], names: Mapping[int, str], score: float = 0.0, why: 
     if line:
         # A header that is repeated in front of a part of a table is not counted.
         lines = line, line + text.count("\n", len(text) - (end - start))
-    place = f"{uid:016x}", key, path, title, heading_path, position, text, (start, end)
-    origin = kind, created, updated, known, license, namespace
-    # An owner who was deleted meanwhile has no name.
-    owned_by = names.get(owner)
-    return Hit(*place, score, why, *origin, lines=lines, page=page, owner=owned_by, language=language or "")
+    return _BLANK.retold(
+        id=f"{uid:016x}",
+        key=key,
+        path=path,
+        title=title,
+        heading_path=heading_path,
+        chunk_index=position,
+        text=text,
+        span=(start, end),
+        score=score,
+        why=why,
+        kind=kind,
+        created_at=created,
+        updated_at=updated,
+        metadata=known,
+        license=license,
+        namespace=namespace,
+        lines=lines,
+        page=page,
+        # An owner who was deleted meanwhile has no name.
+        owner=names.get(owner),
+        language=language or "",
+    )

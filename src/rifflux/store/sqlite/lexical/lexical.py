@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.lexical import DEFAULT, MOST_CLAUSES, VARIANT, FieldWeights, Lexical, TermSequences
+from rifflux.store.lexical import MOST_CLAUSES, VARIANT, FieldWeights, Lexical, TermSequences
 from rifflux.store.sqlite.connection.engine import LOOK, GenerationCache, OwnerView, state_of, unmoved
 from rifflux.store.sqlite.filters import among, passing
 from rifflux.store.sqlite.lexical.words_index import WordsIndex
@@ -246,8 +246,9 @@ class SqliteLexical(Lexical):
     def occurring(self, clauses: Iterable[Clause], most: int = 1) -> list[Clause]:
         found: list[Clause] = []
         for clause in clauses:
-            if len(self.match(Query("", required=(clause,)), 1, DEFAULT)):
-                found.append(clause)
+            with self._words(Query("", required=(clause,))) as words:
+                if len(words.matches(clause).rows):
+                    found.append(clause)
             if len(found) == most:
                 break
         return found
