@@ -47,7 +47,7 @@ BETWEEN = 2
 #: The maximum characters of a block that is quoted with its surroundings, and of a list that is quoted whole. A longer
 #: list is shortened to about `SHORTENED` characters: of each item the beginning is quoted, at least `LEAST_OF_ITEM`.
 GROWN = 380
-LONGEST_EXCHANGE = 550
+LONGEST_EXCHANGE = 700
 LONGEST_LIST = 700
 SHORTENED = 450
 LEAST_OF_ITEM = 40

@@ -266,9 +266,9 @@ def chosen(
     blocks = [(each.score, each) for each in ranking.blocks]
     sides = _sides(ranking.blocks) if comparing and most > 1 else ()
     if sides:
-        rest = [(score, each) for score, each in blocks if each not in sides]
-        first = [(blocks[0][0], each) for each in sides]
-        blocks = first + rest
+        first = [*sides] if ranking.blocks[0] in sides else [ranking.blocks[0], *sides]
+        rest = [each for each in ranking.blocks if each not in first]
+        blocks = [(blocks[0][0], each) for each in first] + [(each.score, each) for each in rest]
     elif blocks:
         best = _whole(ranking.blocks)
         blocks[0] = (blocks[0][0], best)
