@@ -187,6 +187,21 @@ def test_a_comparison_of_two_terms_has_the_description_of_each(tmp_path: Path) -
     assert terms["Return"] in answer.text
 
 
+def test_what_a_term_means_is_answered_by_its_description(tmp_path: Path) -> None:
+    description = (
+        "A standard format for the statements of banks, defined by SWIFT. MT940 is one of the formats that can be read."
+    )
+    terms = f"# Glossary\n\nLot\n\nSome shares that were bought together.\n\nMT940\n\n{description}"
+    (tmp_path / "glossary.md").write_text(terms, "utf-8")
+    (tmp_path / "import.md").write_text(
+        "# Files\n\nTo read MT940, choose the file and the account of its statements, and press Import.", "utf-8"
+    )
+    with rifflux.open(":memory:") as index:
+        index.add(tmp_path)
+        answer = index.answer("what is MT940")
+    assert description in answer.text
+
+
 def test_a_follow_up_about_another_row_gets_that_row(tmp_path: Path) -> None:
     table = "| Job | How often |\n|---|---|\n| filter cartridge | every three months |\n| lamp | yearly, in January |\n"
     (tmp_path / "well.md").write_text(f"# Well\n\n{table}", "utf-8")

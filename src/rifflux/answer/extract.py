@@ -53,6 +53,9 @@ PLACE = 0.13
 VALUE = 0.05
 #: What is taken from code of tests and copies, which shows what something does but seldom says it.
 ASIDE = 0.1
+#: What is added for the description of the very term that is asked for.
+DEFINES = 0.12
+ALL_ASKED = 0.9
 #: The weight of a word that only the headings above a block contain.
 HEADED = 0.6
 #: The weight of the words that complete a follow-up question.
@@ -159,6 +162,14 @@ class Candidate:
             return False
         words = aside_words(self.passage.item.key)
         return bool(words) and self.shares.keys().isdisjoint(self.passage.analyzer.terms(" ".join(words)))
+
+    def defines(self) -> bool:
+        """Return True for a term with its description if the term is all that the question asks for."""
+        if self.block.kind != DEFINITION or not self.shares:
+            return False
+        term = set(self.passage.analyzer.terms(self.block.text.partition("\n")[0]))
+        asked = sum(share for each, share in self.shares.items() if each in term)
+        return asked >= ALL_ASKED and term <= self.shares.keys()
 
     def head(self) -> Mapping[str, float]:
         """Return the question's words that the block stands under: a term, the beginning of an item, or a heading."""
@@ -498,6 +509,7 @@ def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: 
         each.score += MEANING * each.meaning + FIT * (each.fit or 0.0) + WORST_FIT * (each.worst or 0.0)
         each.score += VALUE * any(character.isdigit() for character in each.block.text)
         each.score -= ASIDE * each.is_aside()
+        each.score += DEFINES * each.defines()
     return tokens
 
 
