@@ -131,7 +131,7 @@ def test_a_work_is_found_by_any_title_that_a_source_gave_it(index: Index) -> Non
 def test_an_authors_works_are_compared_with_few_others_however_many_there_are(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 2,000 works of one author, and of 2,000 more, each is compared with a bounded number."""
+    """Of 800 works of one author, and of 800 more, each is compared with a bounded number."""
     counts, judge, draw = Counter[str](), matching.compare, random.Random(7)
 
     def counting(one: Work, other: Work) -> matching.MatchVerdict:
@@ -141,9 +141,9 @@ def test_an_authors_works_are_compared_with_few_others_however_many_there_are(
     monkeypatch.setattr(matching, "compare", counting)
     words = ["".join(each) for each in product(("alge", "topo", "geo", "hyper"), ("bras", "metries", "plexes", "sets"))]
     for part in ("first", "more"):
-        works = [Work(" ".join(draw.sample(words, 5)), authors=("Ann Able",), year=1950) for _ in range(2_000)]
+        works = [Work(" ".join(draw.sample(words, 5)), authors=("Ann Able",), year=1950) for _ in range(800)]
         index.works.add(*works, source=part, embed=False)
-    assert 0 < counts["first"] <= 2_000 * matching.MOST_CANDIDATES
+    assert 0 < counts["first"] <= 800 * matching.MOST_CANDIDATES
     assert counts["more"] <= counts["first"]
 
 
