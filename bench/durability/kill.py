@@ -207,7 +207,7 @@ def verify(world: World, operation: str, seed: int) -> None:
         problems = [problem for problem in index.admin.check() if "have no vector" not in problem.what]
         assert not problems, problems
         status, store = index.status(), index.admin.store
-        keys = [path for root in store.catalog.roots() for path in store.catalog.files(root)]
+        keys = [file.path for root in store.catalog.roots() for file in store.catalog.files(root)]
         assert status.documents == status.files == len(keys)
         assert status.embedded_chunks <= status.chunks
         held = {key: index.document(key).text for key in keys}

@@ -152,7 +152,7 @@ def contents(index: Index, word: str) -> set[str]:
 
 def paths(index: Index, root: Path) -> set[str]:
     """Return all that the index holds of a root."""
-    return set(index.admin.view.store.catalog.files(str(root)))
+    return {file.path for file in index.admin.view.store.catalog.files(str(root))}
 
 
 def eventually(holds: Callable[[], object], what: Callable[[], object]) -> None:

@@ -41,7 +41,6 @@ from rifflux.store import (
     Delete,
     DocumentUses,
     FileRemoval,
-    FileState,
     FileUpdate,
     IndexPlace,
     Placed,
@@ -365,12 +364,12 @@ class Copying:
 
     def _compare_files(self, view: Store, mine: Store, found: ComparedParts) -> None:
         for root in sorted({*view.catalog.roots(), *mine.catalog.roots()}):
-            ours = view.catalog.files(root)
-            theirs = mine.catalog.files(root)
+            ours = {file.path: file for file in view.catalog.files(root)}
+            theirs = {file.path: file for file in mine.catalog.files(root)}
             for files, tallies in ((ours, found.source), (theirs, found.target)):
                 for path in sorted(files):
                     tallies["files"].add(_digest(root, asdict(files[path])))
-            changed: list[FileState] = [state for path, state in ours.items() if theirs.get(path) != state]
+            changed = [state for path, state in ours.items() if theirs.get(path) != state]
             gone = sorted(theirs.keys() - ours.keys())
             for some in _batches(changed, RECORDS_AT_ONCE):
                 mine.catalog.write(*(FileUpdate(root, state, None) for state in some))

@@ -237,7 +237,7 @@ class Documents:
         target = self._view.rights.writable(reader.view.labels[owner])
         store = self._view.session.store.of(target.owner)
         name = places[0][1]
-        if name not in store.catalog.files(namespace, below=name):
+        if all(file.path != name for file in store.catalog.files(namespace, below=name)):
             return store.catalog.write(Removal(namespace, [name for _, name in places]))
         with store.transaction():
             leave_out(store, namespace, [pattern_of(name)])

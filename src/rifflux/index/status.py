@@ -97,14 +97,12 @@ def personal_counts_of(view: IndexView) -> Mapping[str, int]:
     from rifflux.memories.profile import MEMORIES
 
     counts = Counter(conversations=0, messages=0, memories=0)
-    policies = Policies(view.store)
-    for store in view.store.views():
-        part = store.owner.rpartition(PART)[1:]
-        own = replace(view, store=store)
-        if part == (PART, CONVERSATIONS.name):
-            counts.update(Conversations(own, policies).counts())
-        elif part == (PART, MEMORIES.name):
-            counts["memories"] += Memories(own).count()
+    owners = [each.owner for each in view.store.views()]
+    if talking := [owner for owner in owners if owner.endswith(f"{PART}{CONVERSATIONS.name}")]:
+        together = replace(view, store=view.store.of(*talking))
+        counts.update(Conversations(together, Policies(view.store)).counts())
+    if remembering := [owner for owner in owners if owner.endswith(f"{PART}{MEMORIES.name}")]:
+        counts["memories"] += Memories(replace(view, store=view.store.of(*remembering))).count()
     return counts
 
 
@@ -118,7 +116,7 @@ def status_of(view: IndexView) -> Status:
     model = store.semantic.model()
     freshness = view.freshness_now()
     roots = store.catalog.roots()
-    states = [(root, state) for root in roots for state in store.catalog.files(root).values() if state.problem]
+    states = [(root, state) for root in roots for state in store.catalog.files(root) if state.problem]
     embedder = model or view.embedder
     own_stores = [view.session.store.of(owner) for owner in store.owners if view.owns(owner)]
     unreadable = [

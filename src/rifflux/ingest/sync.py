@@ -242,7 +242,7 @@ class Sync:
             below = ""
         else:
             below = target.within.relative_to(target.root).as_posix()
-        known = self.store.catalog.files(str(target.root), below=below)
+        known = {each.path: each for each in self.store.catalog.files(str(target.root), below=below)}
         finder = self.finder
         for setting in (_EXCLUSIONS, _REMOVED):
             if recorded := self.store.records.setting(setting):
@@ -438,7 +438,7 @@ class Sync:
         if devices.get(str(root), device) != device:
             return f"the folder is on another device now, and {len(missing):,} files are gone from it"
         if len(missing) - added >= MANY_MISSING:
-            known = len(self.store.catalog.files(str(root)))
+            known = sum(1 for _ in self.store.catalog.files(str(root)))
             if 2 * (len(missing) - added) > known - added:
                 return f"{len(missing):,} of the {known - added:,} files of the folder are gone"
         return ""
@@ -504,7 +504,10 @@ def sources(store: Store) -> list[str]:
     """Return every folder and file that was added by name; syncing them syncs the whole index."""
     whole = folders(store)
     singles = [
-        f"{root}/{path}" for root in store.catalog.roots() if root not in whole for path in store.catalog.files(root)
+        f"{root}/{file.path}"
+        for root in store.catalog.roots()
+        if root not in whole
+        for file in store.catalog.files(root)
     ]
     # A file that is in the place of a folder, or was, is at the same path.
     return sorted({*whole, *singles})
@@ -644,17 +647,17 @@ def absorb(store: Store, target: Target) -> None:
     """
     if target.within == target.root and target.root.is_dir():
         outer = str(target.root.parent)
-        if target.root.name in store.catalog.files(outer, below=target.root.name):
+        if any(file.path == target.root.name for file in store.catalog.files(outer, below=target.root.name)):
             store.catalog.write(FileRemoval(outer, [target.root.name]))
-    mine: Mapping[str, FileState] | None = None
+    mine: set[str] | None = None
     for root in store.catalog.roots():
         inner = Path(root)
         if inner == target.root or not inner.is_relative_to(target.within):
             continue
         if mine is None:
-            mine = store.catalog.files(str(target.root))
+            mine = {file.path for file in store.catalog.files(str(target.root))}
         below = inner.relative_to(target.root).as_posix()
-        known = store.catalog.files(root)
+        known = [file.path for file in store.catalog.files(root)]
         contained = [path for path in known if f"{below}/{path}" in mine]
         with store.transaction():
             store.catalog.write(FileRemoval(root, contained))
@@ -665,7 +668,7 @@ def absorb(store: Store, target: Target) -> None:
 def forget(store: Store, path: Path) -> int | None:
     """Remove every file at or below a missing path; return their number, or None if none was known there."""
     missing = {
-        root: [name for name in store.catalog.files(root) if _at(path, Path(root, name))]
+        root: [file.path for file in store.catalog.files(root) if _at(path, Path(root, file.path))]
         for root in store.catalog.roots()
     }
     if not any(missing.values()) and not any(_at(path, Path(folder)) for folder in folders(store)):

@@ -50,7 +50,7 @@ class _Plan:
         """Plan to remove the file or folder at a path of a root; return False if none is known there."""
         from rifflux.ingest.sync import pattern_of
 
-        known = set(self.store.catalog.files(root, below=path))
+        known = {file.path for file in self.store.catalog.files(root, below=path)}
         if known:
             self.add(root, known, pattern_of(path) if path in known else f"{pattern_of(path)}/")
         return bool(known)
@@ -138,7 +138,7 @@ def _plan_document(namespace: str, key: str, plan: _Plan) -> None:
     """Plan to remove a document, or the file if it contains nothing else."""
     from rifflux.ingest.sync import pattern_of
 
-    if key in plan.store.catalog.files(namespace, below=key):
+    if any(file.path == key for file in plan.store.catalog.files(namespace, below=key)):
         plan.add(namespace, {key}, pattern_of(key))
     else:
         plan.documents.append((namespace, key))
@@ -154,7 +154,7 @@ def _plan_path(name: str, plans: Sequence[_Plan]) -> bool:
     for plan in plans:
         for root in plan.store.catalog.roots():
             if place == Path(root) and root in folders(plan.store):
-                plan.files.setdefault(root, set()).update(plan.store.catalog.files(root))
+                plan.files.setdefault(root, set()).update(file.path for file in plan.store.catalog.files(root))
                 plan.whole.append(root)
                 found = True
             elif place != Path(root) and place.is_relative_to(root):
@@ -166,7 +166,7 @@ def _plan_below(name: str, plans: Sequence[_Plan]) -> bool:
     """Plan to remove the files at or below a path inside a root; return False unless exactly one root has it."""
     path = name.rstrip("/")
     roots = [(plan, root) for plan in plans for root in plan.store.catalog.roots()]
-    having = [(plan, root) for plan, root in roots if plan.store.catalog.files(root, below=path)]
+    having = [(plan, root) for plan, root in roots if any(plan.store.catalog.files(root, below=path))]
     if len(having) != 1:
         return False
     plan, root = having[0]
@@ -183,7 +183,7 @@ def _plan_pattern(name: str, plans: Sequence[_Plan]) -> bool:
             if "/" in name.rstrip("/") and place.startswith(f"{root}/"):
                 patterns.append(place.removeprefix(root))
             for pattern in patterns:
-                matched = set(matching(pattern, plan.store.catalog.files(root)))
+                matched = set(matching(pattern, (file.path for file in plan.store.catalog.files(root))))
                 if matched:
                     plan.add(root, matched, pattern)
                     found = True

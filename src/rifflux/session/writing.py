@@ -21,7 +21,7 @@ from rifflux.session.freshness import note_synced, note_unread, record_refresh
 from rifflux.session.places import refuse_twice
 from rifflux.session.session import IndexView
 from rifflux.session.vectors import confirm, info_of, read_all_vectors
-from rifflux.store import DocumentChange, Placed
+from rifflux.store import DocumentChange, Placed, Totals
 from rifflux.types import Document, Failure, IndexReport, Notice, Progress, together
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ class Writer:
                 below = ""
             else:
                 below = target.within.relative_to(target.root).as_posix()
-            is_new = not store.catalog.files(str(target.root), below=below)
+            is_new = next(store.catalog.files(str(target.root), below=below), None) is None
             # The language of an open index applies to new content; known content retains its own.
             chosen = language or (self.view.session.language if is_new else "")
             if chosen:
@@ -349,13 +349,18 @@ class Writer:
             failed = Notice.of(error, "vectors.failed", text)
             return Embedded(max(self._embedded() - before, 0), (failed,))
 
+    def _totals(self) -> Totals:
+        """Return the totals of all owners."""
+        store = self.view.store
+        return store.of(*(view.owner for view in store.views())).totals()
+
     def _embedded(self) -> int:
-        return sum(view.totals().embedded for view in self.view.store.views())
+        return self._totals().embedded
 
     def _waits(self) -> bool:
         """Return True if any text waits for a vector."""
-        totals = [view.totals() for view in self.view.store.views()]
-        return any(each.chunks > each.embedded for each in totals)
+        totals = self._totals()
+        return totals.chunks > totals.embedded
 
     def embed_soon(self, changes: Sequence[DocumentChange], seconds: float | None) -> Embedded:
         """Embed stored changes, at most for some seconds; the rest continues in the background."""

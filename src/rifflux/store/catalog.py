@@ -318,8 +318,11 @@ class Catalog(Protocol):
         OutOfScope for several owners.
         """
 
-    def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
-        """Return the recorded states of a root's files by path; with `below`, only of this file or folder."""
+    def files(self, root: str, *, below: str = "") -> Iterator[FileState]:
+        """Yield the recorded states of a root's files; with `below`, only of this file or folder.
+
+        They are read in pages. Of two owners' files with the same path, both are yielded.
+        """
 
     def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
         """Return the number of files and up to `number` of them with their roots: all, or a random sample."""

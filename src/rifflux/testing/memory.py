@@ -532,13 +532,11 @@ class MemoryCatalog(Catalog):
             records = owned.records.get(row.place, {})
             yield StoredDocument(row.number, placed, lengths, records, owned.uses.get(row.place))
 
-    def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
-        found = {}
+    def files(self, root: str, *, below: str = "") -> Iterator[FileState]:
         for owned in self.view.owned:
             for (file_root, path), state in sorted(owned.files.items()):
                 if file_root == root and (not below or path == below or path.startswith(f"{below}/")):
-                    found[path] = state
-        return found
+                    yield state
 
     def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
         files = [(root, state) for owned in self.view.owned for (root, _), state in sorted(owned.files.items())]

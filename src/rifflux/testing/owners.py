@@ -64,7 +64,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "stored": lambda store, ids: _plain_documents(store) if len(store.owners) == 1 else [],
     "chunks_of": lambda store, ids: [store.catalog.chunks_of("c", key) for key in _KEYS],
     "around": lambda store, ids: dict(store.catalog.around([("c", key) for key in _KEYS], 5, 3)),
-    "files": lambda store, ids: store.catalog.files("/root"),
+    "files": lambda store, ids: [*store.catalog.files("/root")],
     "some_files": lambda store, ids: store.catalog.some_files(1000),
     "roots": lambda store, ids: store.catalog.roots(),
     "pending": lambda store, ids: [chunk for batch in store.semantic.pending(3) for chunk in batch],

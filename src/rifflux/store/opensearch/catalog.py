@@ -565,13 +565,12 @@ class OpenSearchCatalog(Catalog):
 
     # Files
 
-    def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
+    def files(self, root: str, *, below: str = "") -> Iterator[FileState]:
         narrow = [terms("root", [keyword(root)])]
         if below:
             narrow.append(any_of([{"term": {"path": below}}, {"prefix": {"path": f"{below}/"}}]))
-        rows = self.rows.scan("file", narrow, ("state",), ["path"])
-        states = [_file_state(row)[1] for row in rows]
-        return {state.path: state for state in states}
+        for row in self.rows.scan("file", narrow, ("state",), ["path"]):
+            yield _file_state(row)[1]
 
     def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
         count = self.rows.count("file")

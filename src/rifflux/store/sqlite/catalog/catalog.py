@@ -306,12 +306,17 @@ class SqliteCatalog(Catalog):
         rows = self._in(namespace, sql.USES, {"keys": json.dumps(list(keys))})
         return {key: (uses, used_at) for key, uses, used_at in rows}
 
-    def files(self, root: str, *, below: str = "") -> dict[str, FileState]:
-        if not below:
-            return {row[0]: FileState(*row) for row in self.view.rows(sql.FILES, {"root": root})}
-        # No path sorts between those that begin with "below/" and "below0".
-        bound = {"root": root, "path": below, "first": f"{below}/", "end": f"{below}0"}
-        return {row[0]: FileState(*row) for row in self.view.rows(sql.FILES_BELOW, bound)}
+    def files(self, root: str, *, below: str = "") -> Iterator[FileState]:
+        statement = sql.FILES.format(below=sql.BELOW if below else "")
+        bound: dict[str, object] = {"root": root, "after": "", "after_owner": -1, "limit": PAGE}
+        if below:
+            bound |= {"path": below, "first": f"{below}/", "end": f"{below}0"}
+        while True:
+            rows = self.view.rows(statement, bound)
+            yield from (FileState(*state) for *state, _ in rows)
+            if len(rows) < PAGE:
+                return
+            bound |= {"after": rows[-1][0], "after_owner": rows[-1][-1]}
 
     def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
         ((total,),) = self.view.rows(sql.FILE_COUNT)

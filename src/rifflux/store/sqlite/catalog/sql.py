@@ -240,9 +240,13 @@ DROP_FILE = "delete from file where owner = :owner and root = :root and path = :
 
 _STATE = "path, size, mtime_ns, hash, problem, problem_kind, inode, ctime_ns"
 
-FILES = f"select {_STATE} from file where owner = :owner and root = :root"
+# In the order of the index. No path sorts between those that begin with "below/" and "below0".
+FILES = f"""
+select {_STATE}, owner from file
+where owner = :owner and root = :root and (path, owner) > (:after, :after_owner) {{below}}
+order by path, owner limit :limit"""
 
-FILES_BELOW = f"{FILES} and path >= :path and path < :end and (path = :path or path >= :first)"
+BELOW = "and path >= :path and path < :end and (path = :path or path >= :first)"
 
 FILE_COUNT = "select count(*) from file where owner = :owner"
 
