@@ -39,13 +39,11 @@ _ORDINARY = re.compile(r"\d+(?:st|nd|rd|th|s|d|am|pm|k|m|x|%)?\Z|\d+(?:-\d+)?\Z"
 _COUNT = re.compile(r"\d+(?:-[a-z]+)+\Z|[a-z]{3,}-\d{1,2}\Z|\d+[a-zµ]{1,3}(?:/[a-z]+)?\Z|\d{1,2}\.\d{1,2}\Z")
 
 
-def identifiers(text: str) -> list[str]:
-    """Return the distinct identifiers in a text in order, excluding ordinals, years, ranges, amounts and `5-year`."""
-    return list(dict.fromkeys(identifier for _, identifier in labelled(text)))
-
-
 def labelled(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each identifier as written and without its label, if that is not part of it: `Tag 06Z4`, `06Z4`."""
+    """Yield each identifier as written and without its label, if that is not part of it: `Tag 06Z4`, `06Z4`.
+
+    Ordinals, years, ranges, amounts and words such as `5-year` are none.
+    """
     for match in _IDENTIFIER.finditer(text):
         written = match.group().strip()
         if match["tag"] or not (_ORDINARY.match(written) or _COUNT.match(written)):
