@@ -270,9 +270,11 @@ def test_what_a_filter_leaves_is_scanned_and_so_are_several_owners(
     vector = vectors(1)[0]
     assert_like_exact(store, Query("", filter=Filter(kinds=("note",))), vector, 20)
     found = store.of("", "ann").semantic.nearest(Query(""), vector, 20)
-    best = [store.of(owner).semantic.nearest(Query(""), vector, 20) for owner in ("", "ann")]
-    expected = np.sort(np.concatenate([each.scores for each in best]))[::-1][:20]
-    assert found.scores == pytest.approx(expected, abs=5e-5)
+    exact = [exactly(store.of(owner), Query(""), vector, 20) for owner in ("", "ann")]
+    scores = np.concatenate([each.scores for each in exact])
+    expected = np.concatenate([each.ids for each in exact])[np.argsort(-scores)[:20]]
+    assert len(found) == 20
+    assert np.count_nonzero(~np.isin(expected, found.ids)) <= 2
 
 
 def test_a_change_of_kind_is_seen_by_the_next_filter(store: SqliteStore) -> None:
