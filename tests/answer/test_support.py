@@ -59,3 +59,29 @@ def test_what_changed_places_is_withdrawn() -> None:
     )
     assert not stands("Random pruning lifted the yield to 84 kg, while colour dyes gave no measurable gain.", source)
     assert not stands("Ben beat Ada in May.", source)
+
+
+def test_what_is_written_in_another_way_stands() -> None:
+    source = (
+        "Kettle Ridge is lower than Sable Peak. Bake at 180 °C for 45 minutes. We use the DN40 flange of the"
+        " Department of Water Works. The dose must not exceed three tablets."
+        " Data before 1971 are kept on paper and have not been digitised."
+        " Councillor Price argued for shops, while Councillor Nandy warned of traffic."
+        " They moved from Arl to Bex."
+    )
+    for claim in (
+        "Sable Peak is higher than Kettle Ridge.",
+        "It is baked for three quarters of an hour at 180 degrees.",
+        "The DWW uses the DN40 flange.",
+        "The dose may be no more than three tablets.",
+        "Councillor Nandy warned of traffic.",
+    ):
+        assert stands(claim, source), claim
+    for claim in (
+        "Kettle Ridge is higher than Sable Peak.",
+        "Data before 1971 have been digitised.",
+        "Councillor Price warned of traffic.",
+        "They moved from Bex to Arl.",
+        "Bake at 180 °F for 45 minutes.",
+    ):
+        assert not stands(claim, source), claim

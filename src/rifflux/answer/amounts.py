@@ -20,7 +20,16 @@ Reading = tuple[float, str]
 BARE = "bare"
 _PER_CENT = re.compile(r"\bper cent\b")
 _GROUPED = re.compile(r"(?<=\d)[,\u202f\u00a0'](?=\d{3}(?!\d))")
-_DEGREES = re.compile(r"°\s?([cf])\b")
+_DEGREES = re.compile(r"(?:°\s?|\bdegrees? )([cf])(?:elsius|ahrenheit)?\b")
+_RAISED = re.compile("[²³]")
+#: Parts of one of a unit, and one and a half.
+_PARTS = (
+    (re.compile(r"\bthree[ -]quarters of (?:an? )?"), "0.75 "),
+    (re.compile(r"\b(?:a|one) quarter of (?:an? )?"), "0.25 "),
+    (re.compile(r"\ban? (\w+) and a half\b"), r"1.5 \1"),
+    (re.compile(r"\bone and a half\b"), "1.5"),
+    (re.compile(r"\b(\d+) and a half\b"), r"\1.5"),
+)
 _DEGREE = {"c": " celsius ", "f": " fahrenheit "}
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[%°€$£]|[^\s\w]")
 _CLOCK = re.compile(
@@ -34,6 +43,8 @@ _HALF_HOUR = 30.0
 _QUARTER = 15.0
 #: Units that are other words as well, and count only behind a number.
 _AMBIGUOUS = word_lists("amounts")["ambiguous"]
+#: Kinds of which `degrees` may be meant.
+_TEMPERATURES = frozenset(("celsius", "fahrenheit"))
 #: Units of these kinds stand before their number, too.
 _BEFORE = frozenset(("euros", "dollars", "sterling", "francs", "kroner"))
 
@@ -105,13 +116,18 @@ class Amounts:
         """Return True if a number stands here: in one of its readings, or without saying of what it is."""
         if readings & self.readings or (number, "") in self.readings:
             return True
+        if _is_temperature(number, readings) and _is_temperature(number, self.readings):
+            return (number, "degrees") in readings | self.readings
         return (number, BARE) in readings and number in self.numbers
 
 
 @lru_cache(maxsize=4096)
 def amounts_in(text: str) -> Amounts:
     """Return the amounts of a text."""
-    text = _DEGREES.sub(lambda found: _DEGREE[found[1]], _GROUPED.sub("", _PER_CENT.sub("percent", fold(text))))
+    text = _GROUPED.sub("", _PER_CENT.sub("percent", fold(_RAISED.sub("", text))))
+    text = _DEGREES.sub(lambda found: _DEGREE[found[1]], text)
+    for pattern, value_of in _PARTS:
+        text = pattern.sub(value_of, text)
     values: list[tuple[float, frozenset[Reading]]] = []
 
     def clock(found: re.Match[str]) -> str:
@@ -158,6 +174,11 @@ def amounts_in(text: str) -> Amounts:
             readings = {(round(value * before[0], 6), before[1])}
         values.append((value, frozenset(readings)))
     return Amounts(tuple(values), frozenset(ones), frozenset(units), frozenset(named))
+
+
+def _is_temperature(number: float, readings: frozenset[Reading]) -> bool:
+    """Return True if a number of degrees may be a temperature."""
+    return any((number, kind) in readings for kind in ("degrees", *_TEMPERATURES))
 
 
 def is_unit(word: str) -> bool:

@@ -34,7 +34,7 @@ AT_MOST = re.compile(
     re.IGNORECASE,
 )
 AT_LEAST = re.compile(r"\b(?:at least|no (?:less|fewer) than)\b", re.IGNORECASE)
-ABOVE = re.compile(r"\b(?:(?:more|longer|greater|larger) than|over|above)\b(?= \W?\d)", re.I)
+ABOVE = re.compile(r"\b(?:(?:more|longer|greater|larger) than|over|above)\b(?= \W?\d)|\bexceed(?:s|ed|ing)?\b", re.I)
 BELOW = re.compile(r"\b(?:(?:less|fewer|shorter|smaller) than|under|below)\b(?= \W?\d)", re.IGNORECASE)
 _THAN = re.compile(
     r"\b(?:than|als|que|di|dan)\b(?! \W?\d)(?! (?:two|three|four|five|six|seven|eight|nine|ten)\b)", re.IGNORECASE
@@ -46,6 +46,10 @@ _TOKEN = re.compile(r"\w+")
 _SUPERLATIVE = re.compile(r"\b(?:best|worst|most|least|[a-z]{2,}(?:iest|gest|test|dest|west|nest|rest|lest|hest))\b")
 _NO_SUPERLATIVE = word_lists("claims")["no_superlatives"]
 _EACH = frozenset(("every", "each"))
+_TIMES = frozenset(
+    ("time", "morning", "noon", "afternoon", "evening", "night", "weekend", "season", "spring", "summer")
+)
+_PER = re.compile(r"\bper\b", re.IGNORECASE)
 _EACH_NAMED = re.compile(r"\b(?:[Ee]very|[Ee]ach) (?=[A-Z])")
 _AT_ONCE = re.compile(r"\b(?:at once|(?:straight|right) away)\b")
 _OBLIGED = re.compile(r"\b(?:ha(?:s|ve|d)|needs?) to\b")
@@ -88,7 +92,7 @@ class Statement:
         return frozenset(
             _STRENGTH[word]
             for word, behind in zip(words, following, strict=False)
-            if word in _STRENGTH and not (word in _EACH and is_unit(behind))
+            if word in _STRENGTH and not (word in _EACH and (is_unit(behind) or behind in _TIMES))
         )
 
     @cached_property
@@ -110,15 +114,20 @@ def contradicts(claim: Statement, source: Statement, around: Statement) -> bool:
 
 
 def _swapped(claim: Statement, source: Statement) -> bool:
+    """Return True if what is compared with `than` stands on the other side of it, and the comparison is the same."""
+    if not is_turned(claim.text, source.text):
+        return False
+    return not _opposite(_BEFORE_THAN.search(claim.text), _BEFORE_THAN.search(source.text))
+
+
+def is_turned(claim: str, source: str) -> bool:
     """Return True if what is compared with `than` stands on the other side of it."""
     left = _compared(claim)
     right = _compared(source)
     if not left or not right:
         return False
     (first, second), (before, behind) = left, right
-    if not first & behind or not second & before:
-        return False
-    return not _opposite(_BEFORE_THAN.search(claim.text), _BEFORE_THAN.search(source.text))
+    return bool(first & behind) and bool(second & before)
 
 
 def _opposite(left: re.Match[str] | None, right: re.Match[str] | None) -> bool:
@@ -129,9 +138,9 @@ def _opposite(left: re.Match[str] | None, right: re.Match[str] | None) -> bool:
     return any((pair, 1 - side) in sides for pair, side in SIDES.get(left[1].casefold(), ()))
 
 
-def _compared(statement: Statement) -> tuple[set[str], set[str]] | None:
+def _compared(text: str) -> tuple[set[str], set[str]] | None:
     """Return the words on both sides of a comparison without those that stand on both."""
-    parts = _THAN.split(statement.text, maxsplit=1)
+    parts = _THAN.split(text, maxsplit=1)
     if len(parts) < 2:
         return None
     before, behind = (set(_TOKEN.findall(part.casefold())) for part in parts)
@@ -145,6 +154,8 @@ def _exaggerated(claim: Statement, source: Statement, around: Statement) -> bool
         left.discard(_STRENGTH["must"])
     if _STRENGTH["only"] in around.strengths or is_negated(around.text):
         left.discard(_STRENGTH["only"])
+    if _PER.search(source.text) and _EACH.intersection(claim.words):
+        left.discard(_STRENGTH["each"])
     if _NO_EXCEPTION.search(source.text) and not _SOME.search(source.text):
         left.discard(_STRENGTH["all"])
     return bool(left or claim.superlatives - around.superlatives)

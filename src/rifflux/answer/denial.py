@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from rifflux.answer.alignment import Alignment, TextWords
-from rifflux.answer.contradiction import ABOVE, AT_LEAST, AT_MOST, BELOW, NEGATION, SIDES, WITHOUT
+from rifflux.answer.contradiction import ABOVE, AT_LEAST, AT_MOST, BELOW, NEGATION, SIDES, WITHOUT, is_turned
 from rifflux.text.lexicon import word_lists
 
 #: The words that a denial reaches over, and those of them that it is first of all about.
@@ -40,6 +40,7 @@ _NO_DENIAL = re.compile(
     re.IGNORECASE,
 )
 _CONTRAST = re.compile(r"instead of|rather than", re.IGNORECASE)
+_THAN = re.compile(r"\s+(?:than|als|que|di|dan)\b", re.IGNORECASE)
 _QUOTES = frozenset("\"”'’")
 _ENDING = re.compile(r"[.;:?!](?:\W|$)|\n")
 _PARTING = re.compile(
@@ -65,6 +66,7 @@ class _Mark:
     side: int
     place: int
     beside: tuple[int, ...]
+    compares: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,10 @@ class _TextReading:
     def sentence_of(self, place: int) -> range:
         """Return the sentence that a word stands in."""
         return next((each for each in self.sentences if place in each), range(0))
+
+    def text_of(self, words: range) -> str:
+        """Return the text of some words."""
+        return self.words.text[self.words.spans[words[0]][0] : self.words.spans[words[-1]][1]] if words else ""
 
     @cached_property
     def clean(self) -> str:
@@ -158,7 +164,8 @@ class _TextReading:
                 bounds.append((match, SIDES[match[0].casefold()]))
         for match, sides in bounds:
             place, beside = self._placed(match, _joins(text[match.end() :]))
-            found.extend(_Mark(pair, side, place, beside) for pair, side in sides)
+            compares = _THAN.match(text, match.end()) is not None
+            found.extend(_Mark(pair, side, place, beside, compares) for pair, side in sides)
         return found
 
     def _placed(self, match: re.Match[str], is_joining: bool) -> tuple[int, tuple[int, ...]]:
@@ -263,6 +270,9 @@ def _opposes(alignment: Alignment, claim: _TextReading, source: _TextReading) ->
             near = int(alignment.stands[np.ix_(mark.beside, other.beside)].any(axis=1).sum())
             held = _shared(alignment, source.sentence_of(other.beside[0]))
             agrees = other.side == mark.side or (other.place in source.denied) != denied
+            if mark.compares and other.compares:
+                turned = is_turned(claim.words.text, source.text_of(source.sentence_of(other.place)))
+                agrees = (other.side == mark.side) != turned
             if near or agrees:
                 found[agrees] = max(found[agrees], (held, near))
         if found[False][0] > found[True][0]:

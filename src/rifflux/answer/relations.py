@@ -33,6 +33,8 @@ _DETERMINERS = _LISTS["determiners"]
 _LISTING = frozenset(("and", "or", ",", "/"))
 _GAP = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
 _ENDING = frozenset(".;:?!\n")
+#: What joins two sides of which one is first.
+_DIRECTED = frozenset(("to", "from", "than", "before", "after", "into", "over", "under", "above", "below", "by"))
 _OF = "of"
 #: The joints of what stands before a word: who does it, and to whom it is done.
 DOES = "does"
@@ -139,10 +141,23 @@ def _misrelated(alignment: Alignment, names: frozenset[str]) -> bool:
     source = list(relations(alignment.source, names))
     sentences = _sentences(phrases(alignment.source, names))
     for own in relations(alignment.claim, names):
+        if own.joint in _DIRECTED and _reversed(alignment, own, source):
+            return True
         there = [each for each in source if each.joint == own.joint and alignment.sameness[own.beside, each.beside]]
         if there and _conflicts(alignment, own, there, sentences, names):
             return True
     return False
+
+
+def _reversed(alignment: Alignment, own: Relation, source: list[Relation]) -> bool:
+    """Return True if the source has both sides of a relation the other way round, and not this way."""
+    same = alignment.sameness
+    joined = [each for each in source if each.joint == own.joint]
+    if any(same[own.beside, each.beside] and same[list(own.filler)][:, list(each.filler)].any() for each in joined):
+        return False
+    return any(
+        same[own.beside, list(each.filler)].any() and same[list(own.filler), each.beside].any() for each in joined
+    )
 
 
 def _sentences(found: list[Phrase]) -> list[range]:
@@ -176,20 +191,24 @@ def _conflict(alignment: Alignment, own: Relation, other: Relation, sentence: ra
     if not extra or not all(alignment.sameness[each].any() for each in extra):
         return False
     lacking = [each for each in other.filler if not alignment.stands[list(own.filler), each].any()]
-    if not lacking or _are_units(claim, source, extra):
+    if not lacking or _are_units(claim, extra):
         return False
+    named = False
     if own.joint in ("", DOES, IS_DONE):
         named = all(claim.terms[each] & names for each in extra) and all(source.terms[each] & names for each in lacking)
         if not named and len(extra) == len(own.filler):
             return False
+    if own.joint == DOES and named:
+        return True
     stands_there = alignment.sameness[extra, sentence.start : sentence.stop].any()
     if stands_there and not alignment.sameness[:, lacking].any(axis=0).all():
         return False  # both stand in the sentence, and have not changed places
     return bool(alignment.nearness[extra][:, lacking].max() < STANDS_FOR)
 
 
-def _are_units(claim: TextWords, source: TextWords, places: list[int]) -> bool:
-    return all(is_unit(claim.text[slice(*claim.spans[each])]) for each in places)
+def _are_units(claim: TextWords, places: list[int]) -> bool:
+    words = [claim.text[slice(*claim.spans[each])] for each in places]
+    return all(word.islower() and is_unit(word) for word in words)
 
 
 def _miscounted(alignment: Alignment, names: frozenset[str]) -> bool:

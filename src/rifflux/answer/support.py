@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rifflux.answer.alignment import Alignment, TextWords, align, words_of
-from rifflux.answer.amounts import Amounts, amounts_in
+from rifflux.answer.amounts import Amounts, amounts_in, is_unit
 from rifflux.answer.contradiction import Statement, contradicts
 from rifflux.answer.denial import denies
 from rifflux.answer.relations import conflicts
@@ -38,7 +38,12 @@ SAME = 0.8
 _CAPITAL = re.compile(r"\b[A-Z][^\W\d_]+")
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{3,})[\"”“»]")
 _URL = re.compile(r"(?:https?|ftp)://[^\s)>\]]+|www\.[^\s)>\]]+|\b[\w.+-]+@[\w-]+\.\w+")
-_NAME = re.compile(r"(?<=[^\s.!?:;\"“(\[*_-]\s)[A-Z][^\W\d_]+")
+_NAME = re.compile(r"(?<=[^\s.!?:;\"“(\[*_-]\s)[A-Z][^\W\d_]\w*(?:\.\w+)*")
+#: Words with capitals in turn, of which an acronym may be made, and acronyms.
+_CAPITALS = re.compile(r"\b[A-Z][\w’']*(?:[\s-]+(?:(?:of|and|for|the|on|in)\s+)*[A-Z][\w’']*)+")
+_ACRONYM = re.compile(r"\b(?:[A-Z]\.){2,}|\b[A-Z]{2,}\b")
+#: Words that may be short for others: `Pub. 527`, `Oct 3`.
+_SHORT = re.compile(r"\b[A-Z]?[a-z]{2,4}\b(?=\.| \d)")
 #: A name that a sentence begins with: another word follows it than one that follows an order or a link.
 _FIRST = re.compile(r"\W*([A-Z][^\W\d_]+)\s+(?!(?:the|an?|your|its?|all|each|both|for|if|to|that|this|and|or)\b)[a-z]")
 _LEADING = word_lists("claims")["leading"]
@@ -128,7 +133,7 @@ class SourcePassage:
 
     def holds(self, sentence: _Claim) -> float:
         """Return the share of a sentence's words that stand here; 0 where something stands here in no form."""
-        if not all(each in self.plain for each in sentence.exact) or not sentence.names <= self.terms:
+        if not all(each in self.plain for each in sentence.exact) or not self._has_names(sentence):
             return 0.0
         if len(sentence.terms & self.terms) < LEAST_SHARED * len(sentence.terms):
             return 0.0
@@ -146,6 +151,27 @@ class SourcePassage:
         if alignment.share < least:
             return 0.0
         return alignment.share
+
+    def _has_names(self, claim: _Claim) -> bool:
+        """Return True if what a claim writes with a capital stands here, in short, or written out."""
+        missing = claim.names - self.terms
+        if not missing:
+            return True
+        for name in _NAME.findall(claim.text):
+            if is_unit(name) or any(name.casefold().startswith(word) for word in self._short_words):
+                missing -= frozenset(self.analyzer.terms(name))
+        for own, other in ((claim.text, self.whole), (self.whole, claim.text)):
+            short = {found.replace(".", "") for found in _ACRONYM.findall(own)}
+            for run in _CAPITALS.findall(other):
+                if _initials(run) & short:
+                    missing -= frozenset(self.analyzer.terms(run))
+                    missing -= frozenset(term for each in _initials(run) & short for term in self.analyzer.terms(each))
+        return not missing
+
+    @cached_property
+    def _short_words(self) -> frozenset[str]:
+        """Return its words that may be short for another one."""
+        return frozenset(word.casefold() for word in _SHORT.findall(self.whole))
 
     def _is_by_another(self, claim: _Claim, alignment: Alignment) -> bool:
         """Return True if a sentence begins with a name that does not stand here, where another one does."""
@@ -173,9 +199,9 @@ class SourcePassage:
         """
         source = Statement(self.item.text[slice(*span)])
         around = self._around(span)
+        around = f"{around}\n{spoken}"
         if contradicts(claim.statement, source, Statement(around)):
             return False
-        around = f"{around}\n{spoken}"
         if self._dated(claim, around):
             return True
         return claim.amounts.stand_in(amounts_in(around)) and self._holds_numbers(claim, span)
@@ -311,6 +337,14 @@ def _named(text: str, analyzer: Analyzer) -> frozenset[str]:
     if analyzer.language == "german":
         return frozenset()
     return frozenset(term for name in _NAME.findall(text) for term in analyzer.terms(name))
+
+
+def _initials(run: str) -> frozenset[str]:
+    """Return the acronyms that may stand for words in turn: of all of them, or of all but the first ones."""
+    letters = "".join(word[0] for word in re.findall(r"[A-Z][\w’']*", run))
+    return frozenset(
+        letters[first:last] for first in range(len(letters) - 1) for last in range(first + 2, len(letters) + 1)
+    )
 
 
 def _may_be_name(word: str) -> bool:
