@@ -1,7 +1,7 @@
 """Answer questions that have an answer, questions whose documents were taken out, and nonsense.
 
     python -m bench refusals DATA [--seed 0] [--each 20] [--draws 1] [--keep FOLDER]
-        [--docs NAME] [--only NAME] [--index INDEX]
+        [--docs NAME] [--only NAME] [--index INDEX] [--times]
 
 For each draw, by its seed:
 
@@ -14,7 +14,8 @@ For each draw, by its seed:
 Text is quoted, no model is called. Printed are, beside what they should be, the share of the answerable that hold
 the gold passage, and the shares refused or answered of each sort; how often the wordings `X?`, `Tell me about X`
 and `Explain X` are refused or answered alike; and with INDEX, the time until the first event and until the whole
-answer, for warm questions of the collections.
+answer, for warm questions of the collections; --times measures nothing else. The time of the processor, of all
+threads, tells what a busy machine hides.
 """
 
 from __future__ import annotations
@@ -103,6 +104,14 @@ class Asked:
 def main() -> None:
     """Print how well answers hold, and what they cost in time."""
     arguments = _arguments()
+    if not arguments.times:
+        _answers(arguments)
+    if arguments.index:
+        _first_events(arguments.index, arguments.data, min(arguments.each, 15))
+
+
+def _answers(arguments: argparse.Namespace) -> None:
+    """Print how well answers hold."""
     with ExitStack() as closing:
         temporary = closing.enter_context(tempfile.TemporaryDirectory())
         kept = closing.enter_context(Kept(arguments.keep or Path(temporary)))
@@ -116,8 +125,6 @@ def main() -> None:
             right = each.answered == (each.question.sort == ANSWERABLE) and (not each.question.gold or each.holds_gold)
             if not right and not (each.question.sort == NEAR and not each.answered):
                 print(f"{each.question.sort}, {each.question.source}: {each.question.text!r}: {each.answers[0].text!r}")
-    if arguments.index:
-        _first_events(arguments.index, arguments.data, min(arguments.each, 15))
 
 
 def _arguments() -> argparse.Namespace:
@@ -132,6 +139,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--docs", default="rust-book", help="folder of Markdown in DATA/docs")
     parser.add_argument("--only", help="of the collections, this one")
     parser.add_argument("--index", type=Path, help="index to measure the first event in")
+    parser.add_argument("--times", action="store_true", help="measure nothing but the times in INDEX")
     parser.add_argument("--show", action="store_true", help="print what went wrong")
     return parser.parse_args()
 
@@ -231,27 +239,38 @@ def _share(values: Sequence[bool]) -> str:
     return f"{statistics.mean(values):.3f}" if values else ""
 
 
+def _clocks() -> tuple[float, float]:
+    return time.perf_counter(), time.process_time()
+
+
+def _since(start: tuple[float, float]) -> tuple[float, float]:
+    """Return the milliseconds that have passed, and those of the processor, of all threads."""
+    elapsed, processor = _clocks()
+    return (elapsed - start[0]) * 1000, (processor - start[1]) * 1000
+
+
 def _first_events(path: Path, data: Path, each: int) -> None:
     """Print the time until the first event of an answer and until the whole of it, and where that goes."""
     texts = [*some_questions(data, each)]
-    first: list[float] = []
-    whole: list[float] = []
+    first: list[tuple[float, float]] = []
+    whole: list[tuple[float, float]] = []
     stages: dict[str, list[float]] = {}
     with rifflux.open(path) as index:
         for text in texts[:20]:
             next(iter(index.answering(text)))
         for text in texts:
-            start = time.perf_counter()
+            start = _clocks()
             events = iter(index.answering(text))
             next(events)
-            first.append((time.perf_counter() - start) * 1000)
+            first.append(_since(start))
             *_, last = events
-            whole.append((time.perf_counter() - start) * 1000)
+            whole.append(_since(start))
             if isinstance(last, Done):
                 for stage, milliseconds in last.answer.milliseconds.items():
                     stages.setdefault(stage, []).append(milliseconds)
         print(f"\n{index.status().chunks:,} passages")
-    for name, times in (("first event", first), ("whole answer", whole)):
-        half, most = statistics.median(times), statistics.quantiles(times, n=20)[-1]
-        print(f"{name} after {half:.0f} ms (p50), {most:.0f} ms (p95)")
+    for name, pairs in (("first event", first), ("whole answer", whole)):
+        for clock, times in zip(("elapsed", "of the processor"), zip(*pairs, strict=True), strict=True):
+            half, most = statistics.median(times), statistics.quantiles(times, n=20)[-1]
+            print(f"{name} after {half:.0f} ms (p50), {most:.0f} ms (p95), {clock}")
     print(", ".join(f"{stage} {statistics.median(times):.1f}" for stage, times in stages.items()), "ms (p50)")
