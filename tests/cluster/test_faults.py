@@ -101,6 +101,24 @@ def test_a_state_that_is_not_told_in_time_is_an_older_one(
             index.search("river", deadline_ms=60_000)
 
 
+def test_a_search_goes_on_without_a_refresh_and_says_so(index: rifflux.Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that hangs keeps its copy from being refreshed."""
+    call = ClusterIndex.call
+
+    def hanging(self: ClusterIndex, request: Callable[..., Any], **arguments: Any) -> Any:
+        if request.__name__ == "refresh":
+            raise Unanswered("the cluster did not answer in time")
+        return call(self, request, **arguments)
+
+    index.add(rifflux.Document("new", "Another river."))
+    with monkeypatch.context() as patched:
+        patched.setattr(ClusterIndex, "call", hanging)
+        found = index.search("river", deadline_ms=60_000)
+    assert found.hits
+    assert notices(found) == ["cluster.older"]
+    assert "new" in [hit.key for hit in index.search("river", mode="lexical")]
+
+
 class _Answering(BaseHTTPRequestHandler):
     """A node that passes requests on to a real one, hangs, or is overloaded for its next requests."""
 

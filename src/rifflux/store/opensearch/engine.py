@@ -152,6 +152,8 @@ class Bounds(threading.local):
     reads: Reads | None = None
     field: str | None = None
     since: float | None = None
+    #: True after the index could not be refreshed for this search.
+    is_stuck: bool = False
 
     def __init__(self) -> None:
         self.states: dict[tuple[str, ...], IndexState] = {}
@@ -345,10 +347,10 @@ class ClusterIndex:
     def bounded(self, deadline: float | None) -> Iterator[Reads]:
         """Bound the requests of this thread by a deadline within the block; yield what they took."""
         bounds = self.bounds
-        former = bounds.deadline, bounds.reads, bounds.field, bounds.since, bounds.states
+        former = bounds.deadline, bounds.reads, bounds.field, bounds.since, bounds.states, bounds.is_stuck
         reads = Reads()
         bounds.deadline, bounds.reads, bounds.field = deadline, reads, None
-        bounds.since, bounds.states = time.monotonic(), {}
+        bounds.since, bounds.states, bounds.is_stuck = time.monotonic(), {}, False
         try:
             yield reads
         finally:
@@ -358,7 +360,7 @@ class ClusterIndex:
                     self.caches.pop(owners, None)
                     for owner in owners:
                         self.totals.pop(owner, None)
-            bounds.deadline, bounds.reads, bounds.field, bounds.since, bounds.states = former
+            bounds.deadline, bounds.reads, bounds.field, bounds.since, bounds.states, bounds.is_stuck = former
             if bounds.reads is not None:
                 bounds.reads.requests += reads.requests
 
@@ -403,16 +405,24 @@ class ClusterIndex:
         return ReadOnlyIndex(f"the user may not do this in {self.address}: give that user the right, or take another")
 
     def refresh(self, among: Iterable[str] | None = None) -> None:
-        """Make what this process wrote visible to searches; with `among`, only if some of these rows were written."""
+        """Make what this process wrote visible to searches; with `among`, only if some of these rows were written.
+
+        If that takes too long, a bounded search goes on without, and says so.
+        """
         if not self._lacks(among):
             return
-        if not self._refreshing.acquire(timeout=self.bounds.left()):
-            raise Busy(f"{self.address} did not refresh its index in time: try again")
         try:
-            if self._lacks(among):
-                self._refresh()
-        finally:
-            self._refreshing.release()
+            if not self._refreshing.acquire(timeout=self.bounds.left()):
+                raise Busy(f"{self.address} did not refresh its index in time: try again")
+            try:
+                if self._lacks(among):
+                    self._refresh()
+            finally:
+                self._refreshing.release()
+        except Busy:
+            if self.bounds.reads is None:
+                raise
+            self._note_older(0.0)
 
     def _lacks(self, among: Iterable[str] | None) -> bool:
         return bool(self.unrefreshed) and (among is None or not self.unrefreshed.keys().isdisjoint(among))
@@ -420,9 +430,14 @@ class ClusterIndex:
     def _refresh(self) -> None:
         """Make all that was written visible to searches on every node. Raises `Busy` if that failed on one."""
         writes = self._writes
+        if self.bounds.is_stuck:
+            raise Busy(f"{self.address} did not refresh its index in time: try again")
+        # Tried in vain, it is not tried again by this search.
+        self.bounds.is_stuck = self.bounds.reads is not None
         found = self.read("indices.refresh", share=_STATE_SHARE, index=self.address.name)
         if found["_shards"]["failed"]:
             raise Busy(f"{self.address} was not refreshed on all nodes: try again")
+        self.bounds.is_stuck = False
         with self._lock:
             self.unrefreshed = {name: number for name, number in self.unrefreshed.items() if number > writes}
 
@@ -500,10 +515,16 @@ class ClusterIndex:
             return state
         bounds.states[owners] = state
         age = bounds.now() - state.read_at
-        if age > STATE_SECONDS and all(each.code != _OLDER for each in bounds.reads.notices):
-            text = "the cluster did not say in time what changed: newer documents may be missing"
-            bounds.reads.notices.append(Notice(_OLDER, text, data={"seconds": round(age)}))
+        if age > STATE_SECONDS:
+            self._note_older(age)
         return state
+
+    def _note_older(self, age: float) -> None:
+        """Note that a search of this thread takes contents that may be older than a second."""
+        reads = self.bounds.reads
+        if reads is not None and all(each.code != _OLDER for each in reads.notices):
+            text = "the cluster did not say in time what changed: newer documents may be missing"
+            reads.notices.append(Notice(_OLDER, text, data={"seconds": round(age)}))
 
     def _read_states(self, wanted: Sequence[tuple[str, ...]], beside: Sequence[str] = ()) -> list[IndexState]:
         """Return the states of some views in one request, with which those of owners `beside` are read, too."""
