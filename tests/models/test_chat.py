@@ -76,8 +76,10 @@ def test_a_server_that_is_not_there() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
-        with pytest.raises(ModelError, match="could not be reached"):
+        with pytest.raises(ModelError, match="could not be reached") as caught:
             ChatModel("m", url)("s", "u")
+        assert "Error" not in str(caught.value)  # why is for the log
+        assert "Error" in str(caught.value.cause)
 
 
 @pytest.mark.parametrize("url", ["", "localhost:11434", "ftp://host/v1", "http://", "http://user:key@host/v1"])

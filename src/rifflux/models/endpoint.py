@@ -160,9 +160,9 @@ class Endpoint:
         except httpx2.TimeoutException as error:
             raise self._late(type(error).__name__) from None
         except httpx2.HTTPError as error:
-            kind = type(error).__name__
-            cure = "check that the server runs and the URL is right"
-            raise self._failed(f"could not be reached ({kind}): {cure}", str(error), passing=True) from None
+            why = f"{type(error).__name__}: {error}"
+            message = "could not be reached: check that the server runs and the URL is right"
+            raise self._failed(message, why, passing=True) from None
 
     def _refused(self, response: httpx2.Response, answer: bytes) -> _Failed:
         """Return the error of an unsuccessful response."""
