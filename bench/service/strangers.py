@@ -15,6 +15,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -213,7 +214,8 @@ class World:
         words += ["--db", str(self.path)]
         out, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
         status: Any = 0
-        with patch.multiple(sys, argv=words, stdout=out, stderr=errors):
+        # A command ends its process: it ignores signals from its end on.
+        with patch.object(signal, "signal"), patch.multiple(sys, argv=words, stdout=out, stderr=errors):
             try:
                 main()
             except SystemExit as end:

@@ -12,6 +12,7 @@ import io
 import json
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -112,7 +113,8 @@ class Surfaces:
         words += ["--db", str(self.world.path(case.db)), *(["--json"] if asks_json else [])]
         out, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
         status: Any = 0
-        with patch.multiple(sys, argv=["rifflux", *words], stdout=out, stderr=errors):
+        # A command ends its process: it ignores signals from its end on.
+        with patch.object(signal, "signal"), patch.multiple(sys, argv=["rifflux", *words], stdout=out, stderr=errors):
             try:
                 main()
             except SystemExit as end:

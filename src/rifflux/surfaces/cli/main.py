@@ -74,6 +74,7 @@ def main() -> None:
     except SystemExit as end:
         if end.code == INTERRUPTED:
             sys.exit(_interrupted(received))
+        _ignore_signals()  # not only at exit: Python waits for threads before
         sys.exit(_status(end))
     except Exception as error:
         if not _is_from_interrupt(error):
