@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Document, Filter, Index
+from rifflux.session.searching import Searcher
+from rifflux.session.session import IndexView
+from tests.support.commands import PATIENCE
 
 DOCUMENTS = (
     Document(
@@ -372,6 +376,32 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     with rifflux.open(tmp_path_factory.mktemp("shared") / "index.db", model="hash") as index:
         index.add(*DOCUMENTS)
         yield index
+
+
+def test_nobody_waits_while_another_looks_up_what_a_caller_may_read(
+    library: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = IndexView.reading
+    looking, ends = threading.Event(), threading.Event()
+    one, other = (Searcher(library.admin.view) for _ in range(2))
+    slow = threading.Thread(target=lambda: one.view)
+    quick = threading.Thread(target=lambda: other.view)
+
+    def reading(view: IndexView, *collections: Any) -> IndexView:
+        if threading.current_thread() is slow:
+            looking.set()
+            ends.wait(PATIENCE)
+        return look(view, *collections)
+
+    monkeypatch.setattr(IndexView, "reading", reading)
+    slow.start()
+    looking.wait(PATIENCE)
+    quick.start()
+    quick.join(PATIENCE)
+    waits = quick.is_alive()
+    ends.set()
+    slow.join()
+    assert not waits
 
 
 class TestAnyInput:

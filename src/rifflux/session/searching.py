@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -119,13 +119,21 @@ class Searcher:
     def __init__(self, view: IndexView, others: Sequence[Store] = ()) -> None:
         self.whole = view
         self.others = others
+        self._view: IndexView | None = None
         self.profile = view.profile
         self.analyzer = view.profile.analyzer
 
-    @cached_property
+    @property
     def view(self) -> IndexView:
-        """Return the view of what the caller may read, which is looked up when it is first needed."""
-        return self.whole.reading()
+        """Return the view of what the caller may read, which is looked up when it is first needed.
+
+        Nobody waits for another's look, as with a cached property of Python 3.11: on a cluster that hangs it takes
+        until the deadline.
+        """
+        view = self._view
+        if view is None:
+            view = self._view = self.whole.reading()
+        return view
 
     def scoped_to(self, collections: Sequence[str], boosts: Mapping[str, float] | None = None) -> Searcher:
         """Return a searcher limited to some collections (none: all), with changed boosts. Raises `NotFound`."""
