@@ -8,9 +8,10 @@ the words that stand in both are at least as near as `ALIKE` to themselves.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ STANDS = 0.6
 #: A clause speaks of another if it holds this share of its words; the most clauses that say what one says.
 SPOKEN_OF = 0.3
 MOST_CLAUSES = 3
+#: What ends a sentence between two words.
+SENTENCE_END = re.compile(r"[.;:?!](?:\W|$)|\n")
 _WORD = re.compile(r"[^\W_]+(?:['’.,][^\W_]+)*")
 #: Where another speaker begins, or another sentence or half of one.
 _HARD = r"[;\n]|(?<!\b[A-Z])(?<!\b[A-Z][a-z])(?<!Mrs)[.?!](?=\s)|\s/\s|\s(?=\[)"
@@ -62,6 +65,8 @@ class TextWords:
     terms: tuple[frozenset[str], ...]
     spans: tuple[Span, ...]
     clauses: tuple[TextClause, ...]
+    #: The places of the words of each sentence.
+    sentences: tuple[range, ...]
     exact: NDArray[np.bool_]
     counts: NDArray[np.bool_]
     vectors: Vectors | None
@@ -159,10 +164,20 @@ def words_of(
         terms=tuple(terms for _, terms in found),
         spans=tuple(match.span() for match in matches),
         clauses=tuple(_clauses(text, starts)),
+        sentences=tuple(_sentences(text, [match.span() for match in matches])),
         exact=np.array([_is_exact(text, match) for match in matches], dtype=bool),
         counts=_counting([match[0].casefold() for match in matches]),
         vectors=vectors,
     )
+
+
+def _sentences(text: str, spans: Sequence[Span]) -> Iterator[range]:
+    """Yield the places of the words of each sentence or line."""
+    starts = [0]
+    for place, (before, after) in enumerate(pairwise(spans)):
+        if SENTENCE_END.search(text[before[1] : after[0]]):
+            starts.append(place + 1)
+    return map(range, starts, [*starts[1:], len(spans)])
 
 
 def _terms(word: str, analyzer: Analyzer) -> frozenset[str]:

@@ -46,9 +46,7 @@ _TOKEN = re.compile(r"\w+")
 _SUPERLATIVE = re.compile(r"\b(?:best|worst|most|least|[a-z]{2,}(?:iest|gest|test|dest|west|nest|rest|lest|hest))\b")
 _NO_SUPERLATIVE = word_lists("claims")["no_superlatives"]
 _EACH = frozenset(("every", "each"))
-_TIMES = frozenset(
-    ("time", "morning", "noon", "afternoon", "evening", "night", "weekend", "season", "spring", "summer")
-)
+_TIMES = word_lists("claims")["times"]
 _PER = re.compile(r"\bper\b", re.IGNORECASE)
 _EACH_NAMED = re.compile(r"\b(?:[Ee]very|[Ee]ach) (?=[A-Z])")
 _AT_ONCE = re.compile(r"\b(?:at once|(?:straight|right) away)\b")

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
-from rifflux.answer.alignment import Alignment, TextWords
+from rifflux.answer.alignment import SENTENCE_END, Alignment, TextWords
 from rifflux.answer.contradiction import ABOVE, AT_LEAST, AT_MOST, BELOW, NEGATION, SIDES, WITHOUT, is_turned
 from rifflux.text.lexicon import word_lists
 
@@ -30,7 +29,7 @@ _PREPOSITIONS = _LISTS["prepositions"]
 #: What stands between a denial and what it denies.
 _PASSED = _LISTS["auxiliaries"]
 #: What joins words of equal rank, and ends no denial.
-_JOINING = frozenset(("and", "or", "that", "und", "oder", "et", "ou", "y", "o", "rather", "except", "instead"))
+_JOINING = _LISTS["joining"]
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NEXT = re.compile(r"\s+([^\W_]+)")
 #: What looks like a denial and is none: `not until Monday`, `not only`.
@@ -42,9 +41,8 @@ _NO_DENIAL = re.compile(
 _CONTRAST = re.compile(r"instead of|rather than", re.IGNORECASE)
 _THAN = re.compile(r"\s+(?:than|als|que|di|dan)\b", re.IGNORECASE)
 _QUOTES = frozenset("\"”'’")
-_ENDING = re.compile(r"[.;:?!](?:\W|$)|\n")
 _PARTING = re.compile(
-    rf"{_ENDING.pattern}|[,()]|\b(?:{'|'.join(sorted(_LISTS['conjunctions'] - _JOINING))})\b", re.IGNORECASE
+    rf"{SENTENCE_END.pattern}|[,()]|\b(?:{'|'.join(sorted(_LISTS['conjunctions'] - _JOINING))})\b", re.IGNORECASE
 )
 
 
@@ -75,18 +73,9 @@ class _TextReading:
 
     words: TextWords
 
-    @cached_property
-    def sentences(self) -> list[range]:
-        """Return the words of each sentence."""
-        starts = [0]
-        for place, (before, after) in enumerate(pairwise(self.words.spans)):
-            if _ENDING.search(self.words.text[before[1] : after[0]]):
-                starts.append(place + 1)
-        return [range(first, last) for first, last in pairwise([*starts, len(self.words.terms)])]
-
     def sentence_of(self, place: int) -> range:
         """Return the sentence that a word stands in."""
-        return next((each for each in self.sentences if place in each), range(0))
+        return next((each for each in self.words.sentences if place in each), range(0))
 
     def text_of(self, words: range) -> str:
         """Return the text of some words."""
@@ -176,7 +165,7 @@ class _TextReading:
         else:
             place = behind = self._next(match.end())
         last = len(self.words.spans)
-        if behind < last and _ENDING.search(self.words.text[match.end() : self.words.spans[behind][0]]):
+        if behind < last and SENTENCE_END.search(self.words.text[match.end() : self.words.spans[behind][0]]):
             last = behind
         if is_joining and own is None:
             return place, tuple(range(place, min(place + 1, last)))

@@ -1,4 +1,4 @@
-"""Find what a claim says of another than its source: who does what, which number is of what, and what is denied.
+"""Find where a claim says of one thing what its source says of another: who does what, and what a number counts.
 
 A claim that was turned around has the words of its source in other places. It is read in phrases, adjacent words that
 say something, and in relations: a phrase beside a word, with what joins them (`delivery of the table`). A relation of
@@ -32,14 +32,13 @@ _AUXILIARIES = _LISTS["auxiliaries"]
 _DETERMINERS = _LISTS["determiners"]
 _LISTING = frozenset(("and", "or", ",", "/"))
 _GAP = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
-_ENDING = frozenset(".;:?!\n")
 #: What joins two sides of which one is first.
-_DIRECTED = frozenset(("to", "from", "than", "before", "after", "into", "over", "under", "above", "below", "by"))
+_DIRECTED = _LISTS["directed"]
 _OF = "of"
 #: The joints of what stands before a word: who does it, and to whom it is done.
 DOES = "does"
 IS_DONE = "is done"
-_PASSIVE = frozenset(("is", "are", "was", "were", "be", "been", "being"))
+_PASSIVE = _LISTS["passive"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,7 @@ def phrases(text: TextWords, names: frozenset[str]) -> list[Phrase]:
     first = 0
     gap: tuple[str, ...] | None = None
     named = [bool(terms & names) for terms in text.terms]
+    begins = {sentence.start for sentence in text.sentences}
     for place in range(1, len(text.terms) + 1):
         if place < len(text.terms):
             between = text.text[text.spans[place - 1][1] : text.spans[place][0]]
@@ -73,20 +73,15 @@ def phrases(text: TextWords, names: frozenset[str]) -> list[Phrase]:
                 continue
         found.append(Phrase(range(first, place), gap))
         if place < len(text.terms):
-            tokens = tuple(token.casefold() for token in _GAP.findall(between))
-            gap = tokens
-            if _ENDING.intersection(between) and _ends(between):
+            gap = tuple(token.casefold() for token in _GAP.findall(between))
+            if place in begins:
                 gap = None
             first = place
     return found
 
 
-def _ends(between: str) -> bool:
-    return bool(re.search(r"[.;:?!](?:\W|$)|\n", between))
-
-
 def relations(text: TextWords, names: frozenset[str]) -> Iterator[Relation]:
-    """Give the relations of a text."""
+    """Yield the relations of a text."""
     found = phrases(text, names)
     for number, (before, phrase) in enumerate(pairwise(found)):
         if phrase.gap is None:
@@ -139,12 +134,11 @@ def conflicts(alignment: Alignment, names: frozenset[str]) -> bool:
 def _misrelated(alignment: Alignment, names: frozenset[str]) -> bool:
     """Return True if the source has something else in a relation of a claim."""
     source = list(relations(alignment.source, names))
-    sentences = _sentences(phrases(alignment.source, names))
     for own in relations(alignment.claim, names):
         if own.joint in _DIRECTED and _reversed(alignment, own, source):
             return True
         there = [each for each in source if each.joint == own.joint and alignment.sameness[own.beside, each.beside]]
-        if there and _conflicts(alignment, own, there, sentences, names):
+        if there and _conflicts(alignment, own, there, names):
             return True
     return False
 
@@ -160,20 +154,16 @@ def _reversed(alignment: Alignment, own: Relation, source: list[Relation]) -> bo
     )
 
 
-def _sentences(found: list[Phrase]) -> list[range]:
-    starts = [phrase.words[0] for phrase in found if phrase.gap is None]
-    return [range(first, last) for first, last in pairwise([*starts, found[-1].words.stop])] if found else []
-
-
-def _conflicts(
-    alignment: Alignment, own: Relation, there: list[Relation], sentences: list[range], names: frozenset[str]
-) -> bool:
+def _conflicts(alignment: Alignment, own: Relation, there: list[Relation], names: frozenset[str]) -> bool:
     """Return True if the sentence that a claim was taken from has something else in a relation."""
     clause = next(each.words for each in alignment.claim.clauses if own.beside in each.words)
     rest = [each for each in clause if each not in own.filler]
     if len(rest) < LEAST_REST:
         return False
-    shares = {each: float(alignment.stands[rest, each.start : each.stop].any(axis=1).mean()) for each in sentences}
+    shares = {
+        each: float(alignment.stands[rest, each.start : each.stop].any(axis=1).mean())
+        for each in alignment.source.sentences
+    }
     if max(shares.values()) < LEAST_SHARE:
         return False
     near = [each for each, share in shares.items() if share == max(shares.values())]
