@@ -20,7 +20,17 @@ from rifflux.session.license_policy import LicensePolicy
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
 from rifflux.session.writing import DOCUMENTS, Writer
-from rifflux.store import DocumentChange, FileRemoval, Listed, Placed, Removal, Selection, Store, find_documents
+from rifflux.store import (
+    DocumentChange,
+    FileRemoval,
+    Listed,
+    Placed,
+    Removal,
+    Selection,
+    Store,
+    find_documents,
+    has_file,
+)
 from rifflux.text.dates import parse_time
 from rifflux.types import Document, Failure, Notice, Parsed, of_owner, parted, visible_namespace
 
@@ -237,7 +247,7 @@ class Documents:
         target = self._view.rights.writable(reader.view.labels[owner])
         store = self._view.session.store.of(target.owner)
         name = places[0][1]
-        if all(file.path != name for file in store.catalog.files(namespace, below=name)):
+        if not has_file(store.catalog, namespace, name):
             return store.catalog.write(Removal(namespace, [name for _, name in places]))
         with store.transaction():
             leave_out(store, namespace, [pattern_of(name)])

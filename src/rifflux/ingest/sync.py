@@ -35,7 +35,7 @@ from rifflux.ingest.read.jsonl import JsonLines
 from rifflux.ingest.walk.find import RULES, Finder, FoundFile, Links, Skipped, until_link
 from rifflux.ingest.walk.ignore import Ignores
 from rifflux.models.cores import available_cores
-from rifflux.store import Capability, DocumentChange, FileRemoval, FileState, FileUpdate, Placed, Store
+from rifflux.store import Capability, DocumentChange, FileRemoval, FileState, FileUpdate, Placed, Store, has_file
 from rifflux.types import Failure, LeftOut, Notice, Progress
 from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
@@ -647,7 +647,7 @@ def absorb(store: Store, target: Target) -> None:
     """
     if target.within == target.root and target.root.is_dir():
         outer = str(target.root.parent)
-        if any(file.path == target.root.name for file in store.catalog.files(outer, below=target.root.name)):
+        if has_file(store.catalog, outer, target.root.name):
             store.catalog.write(FileRemoval(outer, [target.root.name]))
     mine: set[str] | None = None
     for root in store.catalog.roots():

@@ -12,7 +12,7 @@ from rifflux.errors import OutOfScope
 from rifflux.session.arguments import checked_text
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
-from rifflux.store import FileRemoval, Removal, Store, find_documents
+from rifflux.store import FileRemoval, Removal, Store, find_documents, has_file
 from rifflux.types import parted
 
 #: The characters that make a name a pattern.
@@ -138,7 +138,7 @@ def _plan_document(namespace: str, key: str, plan: _Plan) -> None:
     """Plan to remove a document, or the file if it contains nothing else."""
     from rifflux.ingest.sync import pattern_of
 
-    if any(file.path == key for file in plan.store.catalog.files(namespace, below=key)):
+    if has_file(plan.store.catalog, namespace, key):
         plan.add(namespace, {key}, pattern_of(key))
     else:
         plan.documents.append((namespace, key))

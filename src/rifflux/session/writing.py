@@ -262,7 +262,7 @@ class Writer:
                 below = ""
             else:
                 below = target.within.relative_to(target.root).as_posix()
-            is_new = next(store.catalog.files(str(target.root), below=below), None) is None
+            is_new = not any(store.catalog.files(str(target.root), below=below))
             # The language of an open index applies to new content; known content retains its own.
             chosen = language or (self.view.session.language if is_new else "")
             if chosen:

@@ -38,6 +38,7 @@ __all__ = [
     "Write",
     "chunk_at",
     "find_documents",
+    "has_file",
     "line_ranges",
     "lines_in_file",
 ]
@@ -384,6 +385,11 @@ class Catalog(Protocol):
 def find_documents(catalog: Catalog, name: str) -> list[tuple[str, str]]:
     """Return the (namespace, key) of every document with this key, path or absolute path."""
     return sorted((row.namespace, row.document.key) for row in catalog.documents(Selection(name=name)))
+
+
+def has_file(catalog: Catalog, root: str, path: str) -> bool:
+    """Return True if a file of a root is recorded."""
+    return any(file.path == path for file in catalog.files(root, below=path))
 
 
 def line_ranges(text: str, spans: Collection[Span]) -> Mapping[Span, Lines]:
