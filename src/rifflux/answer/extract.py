@@ -31,7 +31,7 @@ from rifflux.errors import ModelError
 from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.query.expand import VARIANTS
 from rifflux.retrieve.query.reading import Words
-from rifflux.retrieve.steps.code import aside_words
+from rifflux.retrieve.steps.code import file_place
 from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder, token_weights
 from rifflux.text.analyzer import distance
 from rifflux.types import Notice, Scores, Span, Vectors
@@ -160,7 +160,7 @@ class Candidate:
         """Return True for code of tests and copies if the question does not name them."""
         if not self.passage.is_code:
             return False
-        words = aside_words(self.passage.item.key)
+        words = file_place(self.passage.item.key).aside
         return bool(words) and self.shares.keys().isdisjoint(self.passage.analyzer.terms(" ".join(words)))
 
     def defines(self) -> bool:

@@ -211,31 +211,25 @@ class OnlyDefining:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Properties of a file by its path: whether it is a copy, and whether it is a copy, a test or vendored.
+class FilePlace:
+    """Properties of a file by its path: whether it is a copy, and the words that show a copy, a test or vendored code.
 
     `root` is the path before folders of sources and build output, which copies share with their source.
     """
 
     root: str
     is_copy: bool
-    aside: bool
-
-
-def aside_words(path: str) -> Sequence[str]:
-    """Return the words of a path that show a test, vendored code or a copy, which are rarely meant."""
-    *folders, name = path.lower().split("/")
-    words = [folder for folder in folders if folder in _TESTS | _VENDORED | _BUILT]
-    return [*words, *_TEST_NAME.findall(name), *_COPY_NAME.findall(name)]
+    aside: Sequence[str]
 
 
 @lru_cache(maxsize=1 << 14)
-def _place(path: str) -> _Place:
+def file_place(path: str) -> FilePlace:
+    """Return the properties of a file by its path."""
     *folders, name = path.lower().split("/")
     kept = [*takewhile(lambda folder: folder not in _SOURCES and folder not in _BUILT, folders)]
     is_copy = not _BUILT.isdisjoint(folders) or bool(_COPY_NAME.search(name))
-    aside = is_copy or not (_TESTS | _VENDORED).isdisjoint(folders) or bool(_TEST_NAME.search(name))
-    return _Place("/".join(kept), is_copy, aside)
+    aside = [folder for folder in folders if folder in _TESTS | _VENDORED | _BUILT]
+    return FilePlace("/".join(kept), is_copy, (*aside, *_TEST_NAME.findall(name), *_COPY_NAME.findall(name)))
 
 
 @dataclass(frozen=True)
@@ -277,8 +271,8 @@ class _Piece:
         return sum(run in self.plain for run in runs) / len(runs)
 
     @cached_property
-    def place(self) -> _Place:
-        return _place(self.piece.path)
+    def place(self) -> FilePlace:
+        return file_place(self.piece.path)
 
     def is_under(self, name: str) -> bool:
         return bool(self.symbol) and parts(self.symbol) == parts(name)
