@@ -304,8 +304,10 @@ def _turns(text: str, own: Sequence[Unit], lead: TurnLead | None) -> Iterator[An
         if unit.kind != TURN:
             yield _block(unit.kind, text, [unit])
             continue
-        speaker, inner = _turn_units(text, unit, lead)
-        if len(inner) > 1 and unit.span[1] - unit.span[0] > RUN:
+        inner: Sequence[Unit] = ()
+        if unit.span[1] - unit.span[0] > RUN:
+            speaker, inner = _turn_units(text, unit, lead)
+        if len(inner) > 1:
             yield from (replace(block, text=f"{speaker}\n\n{block.text}") for block in _section(text, inner))
         else:
             yield _block(unit.kind, text, [unit])
