@@ -17,17 +17,16 @@ import random
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import rifflux
+from bench.speed.volume import ClusterRequest, noted
 from rifflux.index.cluster import cluster_of
 from rifflux.store.opensearch import OpenSearchStore
-from rifflux.store.opensearch.engine import ClusterIndex
 
 WORDS = 2_000
 #: What a word is made of, by the digits of its number.
@@ -44,20 +43,14 @@ def watched() -> Iterator[tuple[list[str], list[int]]]:
     """Note the requests that are made within the block by name, and the number of shards that each search touched."""
     names: list[str] = []
     shards: list[int] = []
-    call = ClusterIndex.call
 
-    def watching(self: ClusterIndex, request: Callable[..., Any], **arguments: Any) -> Any:
-        answer = call(self, request, **arguments)
-        names.append(request.__name__)
-        if request.__name__ == "msearch":
-            shards.extend(each["_shards"]["total"] for each in answer["responses"])
-        return answer
+    def note(made: ClusterRequest) -> None:
+        names.append(made.name)
+        if made.name == "msearch":
+            shards.extend(each["_shards"]["total"] for each in made.answer["responses"])
 
-    ClusterIndex.call = watching  # type: ignore[method-assign]
-    try:
+    with noted(note):
         yield names, shards
-    finally:
-        ClusterIndex.call = call  # type: ignore[method-assign]
 
 
 def text_of(seed: random.Random) -> str:

@@ -16,7 +16,7 @@ import argparse
 import json
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,30 +47,52 @@ class Requests:
     bytes: list[int] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class ClusterRequest:
+    """A request to a cluster and its answer, and whether a search waited for it: what is read beside one is not."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    answer: Any
+    seconds: float
+    is_of_search: bool
+
+
 @contextmanager
-def watched(*, keep: bool = False, measure: bool = False) -> Iterator[Requests]:
-    """Watch the requests that are made within the block."""
-    found = Requests()
+def noted(note: Callable[[ClusterRequest], None]) -> Iterator[None]:
+    """Have each request noted that is made within the block."""
     call = ClusterIndex.call
 
     def watching(self: ClusterIndex, request: Callable[..., Any], **arguments: Any) -> Any:
-        if keep and request.__name__ == "bulk":
-            found.lines.append([*arguments["body"]])
         start = time.perf_counter()
         answer = call(self, request, **arguments)
-        if self.bounds.reads is not None:
-            # What is read beside a search is not waited for.
-            found.seconds.append(time.perf_counter() - start)
-            found.names.append(request.__name__)
-            if measure:
-                found.bytes.append(len(json.dumps(answer, separators=(",", ":"))))
+        seconds = time.perf_counter() - start
+        note(ClusterRequest(request.__name__, arguments, answer, seconds, self.bounds.reads is not None))
         return answer
 
     ClusterIndex.call = watching  # type: ignore[method-assign]
     try:
-        yield found
+        yield
     finally:
         ClusterIndex.call = call  # type: ignore[method-assign]
+
+
+@contextmanager
+def watched(*, keep: bool = False, measure: bool = False) -> Iterator[Requests]:
+    """Watch the requests that are made within the block."""
+    found = Requests()
+
+    def note(made: ClusterRequest) -> None:
+        if keep and made.name == "bulk":
+            found.lines.append([*made.arguments["body"]])
+        if made.is_of_search:
+            found.seconds.append(made.seconds)
+            found.names.append(made.name)
+            if measure:
+                found.bytes.append(len(json.dumps(made.answer, separators=(",", ":"))))
+
+    with noted(note):
+        yield found
 
 
 def endless(folder: Path, names: Sequence[str]) -> Iterator[rifflux.Document]:
