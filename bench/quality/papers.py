@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from bench.quality.kept import markdown
-from rifflux.text.titles import families, plain
+from rifflux.text.names import families, plain
 from rifflux.works import Work
 from rifflux.works.importers import read_works
 from rifflux.works.importers.base import Entry, WorkSource

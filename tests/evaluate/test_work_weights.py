@@ -16,6 +16,7 @@ from rifflux.evaluate import Collection, compare, parse_run, read_beir
 from rifflux.evaluate.tune import reset
 from rifflux.evaluate.work_weights import apply_weights, tune_works
 from rifflux.works.intent.intents import INTENTS, WEIGHTS, adjusted_intents, fitted_intents
+from rifflux.works.retrieval.retriever import WorksRetriever
 from tests.support.collection import write_collection
 
 COUNT = 40
@@ -114,7 +115,8 @@ def test_too_few_questions_and_scopes_are_refused(index: Index, collection: Coll
 
 class TestIntents:
     def test_without_weights_of_its_own_an_index_has_the_default_ones(self) -> None:
-        assert fitted_intents({}) is INTENTS
+        with rifflux.open(":memory:", model="hash", profile="works") as index:
+            assert WorksRetriever.of_view(index._view).intents is INTENTS
         for name, each in fitted_intents(WEIGHTS).items():
             assert each.weights.shares() == pytest.approx(INTENTS[name].weights.shares())
 

@@ -16,7 +16,7 @@ from rifflux.errors import NotFound
 from rifflux.evidence.pack import digest
 from rifflux.index import Index, open_index
 from rifflux.surfaces.shared.packs import retrieval_json
-from rifflux.text.titles import title_keys
+from rifflux.text.names import title_keys
 from rifflux.types import WITHHELD, Filter, Identifier, Link, Scope, Tag
 from rifflux.works import Passage, Work
 from tests.support.agents import Agent, over_stdio

@@ -13,9 +13,10 @@ from rifflux import Index
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.types import Identifier, Tag
 from rifflux.works import Work
-from rifflux.works.export import bibtex, cite_keys, csl
+from rifflux.works.export import bibtex, csl
 from rifflux.works.importers.base import WorkSource
 from rifflux.works.importers.bibtex import read
+from rifflux.works.model import cite_keys
 from tests.support.exploring import examples
 
 WORK = Work(

@@ -17,7 +17,7 @@ from rifflux.answer.sufficient import Sufficiency, sufficiency
 from rifflux.answer.support import SourcePassage
 from rifflux.answer.writing import Draft, quoted, written
 from rifflux.errors import ModelError, RiffluxError
-from rifflux.evidence.pack import Citing, sealed
+from rifflux.evidence.pack import Citing, pack_digest
 from rifflux.requests import QuestionRequest
 from rifflux.session.arguments import checked_deadline, checked_filter, checked_query
 from rifflux.session.federation import Source
@@ -153,7 +153,7 @@ class _Run:
                 evidence, quotations = numbered(evidence, quotations)
         if enough.notice and not self.chat:
             self.notes.append(enough.notice)
-        evidence = replace(evidence, pack=sealed(evidence.pack))
+        evidence = replace(evidence, pack=replace(evidence.pack, digest=pack_digest(evidence.pack)))
         sources = Sources(self.input.question, searched, evidence.pack, evidence.pack.confidence, tuple(self.notes))
         draft = Draft()
         by = EXTRACT

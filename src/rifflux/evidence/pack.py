@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from rifflux.evidence.choose import Chosen, Citable, Limits, choose, fitted
@@ -181,11 +181,6 @@ class Packer:
             self.citing.bibliography(documents, self.style) if self.style else {},
             self.limits.min_relevance,
         )
-
-
-def sealed(pack: EvidencePack) -> EvidencePack:
-    """Return a pack with its digest."""
-    return replace(pack, digest=pack_digest(pack))
 
 
 def digest(text: str) -> str:

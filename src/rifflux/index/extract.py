@@ -12,7 +12,7 @@ from rifflux.errors import Cure, InvalidArgument, OutOfScope
 from rifflux.service.accounts import Accounts
 from rifflux.service.collections import readable_by_everyone
 from rifflux.service.registry import Registry
-from rifflux.session.policies import FACTS, HYBRID_SEARCH, LICENSES, key_of
+from rifflux.session.policies import FACTS, HYBRID_SEARCH, LICENSES, STORED_AS
 from rifflux.session.session import IndexView
 from rifflux.session.vectors import SETTING
 from rifflux.store import REVISION, Store, open_store, seal
@@ -22,7 +22,7 @@ from rifflux.types.temporary import temporary_folder
 #: The settings that results depend on; others reveal locations or people.
 _SETTINGS = frozenset(
     {"language", "mathematics", REVISION, "fusion", "features", "components", "facets", SETTING}
-    | {key_of(name) for name in (FACTS, HYBRID_SEARCH, LICENSES)}
+    | {STORED_AS + name for name in (FACTS, HYBRID_SEARCH, LICENSES)}
 )
 #: The folder, beside the extracted index, of models that are folders.
 MODELS = "models"

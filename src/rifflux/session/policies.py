@@ -22,6 +22,8 @@ from rifflux.types.nouns import iso_time
 #: The maximum number of characters of a value in the log.
 LONGEST_LOGGED = 500
 _WORDS = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}
+#: The beginning of the name of the setting that stores a policy.
+STORED_AS = "policy "
 _READERS = ("owner", "everyone", "nobody")
 
 
@@ -114,7 +116,7 @@ class Policies:
     def get(self, name: str) -> Any:
         """Return the value of a policy. An unreadable stored value permits nothing."""
         policy = _known(name)
-        stored = self.store.records.setting(key_of(name), of_index=not policy.own)
+        stored = self.store.records.setting(STORED_AS + name, of_index=not policy.own)
         try:
             if stored is None:
                 return policy.default
@@ -146,7 +148,7 @@ class Policies:
             entry = None
         else:
             entry = LogEntry(self.by, "setting.change", iso_time(time.time(), "auto"), name, detail=detail)
-        Registry(self.store).set(key_of(name), stored, entry=entry)
+        Registry(self.store).set(STORED_AS + name, stored, entry=entry)
 
     def all(self) -> dict[str, Any]:
         """Return every policy by its name."""
@@ -157,8 +159,3 @@ def _known(name: str) -> Policy:
     if name not in POLICIES:
         raise InvalidArgument(f"no setting {name!r}; choose one of {', '.join(POLICIES)}")
     return POLICIES[name]
-
-
-def key_of(name: str) -> str:
-    """Return the name of the setting that stores a policy."""
-    return f"policy {name}"

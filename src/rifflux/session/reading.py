@@ -213,8 +213,8 @@ def identified(store: Store, name: str) -> list[tuple[str, str]]:
 
     Title keys, which find duplicates, are not names: they would reveal whether a guessed author is right.
     """
+    from rifflux.text.names import TITLE
     from rifflux.text.schemes import parse_identifier
-    from rifflux.text.titles import TITLE
 
     parsed = parse_identifier(name)
     if parsed and parsed.scheme == TITLE:

@@ -350,7 +350,7 @@ class Catalog(Protocol):
         """
 
     def credited(self, role: str, keys: Collection[str]) -> list[Credited]:
-        """Return the names that works have in a role under lookup keys (see `rifflux.text.people`)."""
+        """Return the names that works have in a role under lookup keys (see `rifflux.text.names`)."""
 
     def first_of(self, filter: Filter, limit: int) -> Ids:
         """Return the first chunks of documents that pass a filter, newest first, ties by chunk id."""

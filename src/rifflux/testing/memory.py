@@ -75,7 +75,7 @@ from rifflux.store import (
     summed,
 )
 from rifflux.text.dates import parse_time, timestamp, whole_day_end
-from rifflux.text.people import credits_of
+from rifflux.text.names import credits_of
 from rifflux.text.properties import TAGS, searchable_properties
 from rifflux.types import (
     CREDITS,

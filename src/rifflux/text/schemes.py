@@ -12,7 +12,7 @@ from operator import mul
 from urllib.parse import unquote
 
 from rifflux.errors import InvalidArgument
-from rifflux.text.titles import TITLE
+from rifflux.text.names import TITLE
 from rifflux.types import Identifier, Tag
 
 #: Schemes whose identifiers denote the same work everywhere, the most telling first. ISBN is not one: chapters of a

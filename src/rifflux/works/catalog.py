@@ -303,7 +303,8 @@ class WorksCatalog:
 
         Entries limited to title and identifiers carry a note.
         """
-        from rifflux.works.export import cite_keys, has_facts, style_of
+        from rifflux.works.export import has_facts, style_of
+        from rifflux.works.model import cite_keys
 
         written = style_of(format)
         found = [self.get(identifier) for identifier in identifiers]

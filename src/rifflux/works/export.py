@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from rifflux.errors import InvalidArgument
-from rifflux.evidence.pack import Citing, EvidencePack, Reference
+from rifflux.evidence.pack import Citing, EvidencePack
 from rifflux.evidence.verify import verify as verify_pack
 from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
-from rifflux.text.titles import plain
 from rifflux.types import Document
-from rifflux.works.model import Work, display_identifiers, work_of
+from rifflux.works.model import Work, cite_keys, reference_of, work_of
 
 #: The names of kinds of works in BibTeX and in CSL; anything else is `misc` and `document`.
 _TYPES: Mapping[str, tuple[str, str]] = {
@@ -34,25 +32,8 @@ _VENUE = {"article": "journal", "inproceedings": "booktitle", "incollection": "b
 _VENUE |= {"book": "publisher", "techreport": "institution"}
 #: The note on a work whose license permits no more than title and identifiers.
 _CLOSED = "No license is recorded that permits more: only title and identifiers are told."
-_LONG = re.compile(r"\S{4,}")
 _SPECIAL = re.compile(r"(?<!\\)[&%#_]")
 _MATH = re.compile(r"(\$[^$]*\$)")
-
-
-def cite_keys(works: Iterable[Work | Reference]) -> list[str]:
-    """Return a unique key per work: family name, year, first long word of the title (`serre1955faisceaux`)."""
-    keys = []
-    seen = Counter[str]()
-    for work in works:
-        if work.authors:
-            family = plain(work.authors[0]).split()[-1:]
-        else:
-            family = []
-        word = _LONG.search(plain(work.title))
-        key = "".join([*family, str(work.year or ""), word[0] if word else ""]) or "work"
-        seen[key] += 1
-        keys.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
-    return keys
 
 
 def bibtex(work: Work, key: str, *, complete: bool = True) -> str:
@@ -164,23 +145,13 @@ def _balanced(text: str) -> str:
 # Citing works, and verifying packs of works
 
 
-def _reference(document: Document) -> Reference:
-    facts = document.metadata
-    names = tuple(map(str, display_identifiers(document.identifiers)))
-    authors = tuple(map(str, facts.get("authors", ())))
-    year = facts.get("year")
-    return Reference(
-        document.title, authors, year if isinstance(year, int) else None, str(facts.get("venue", "")), names
-    )
-
-
 def _entry(document: Document, key: str, style: str) -> object:
     """Format a work without its abstract, since quoted text counts as evidence."""
     work = work_of(document)
     return style_of(style)(replace(work, abstract=""), key, complete=not document.withheld or has_facts(work))
 
 
-CITING = Citing(_reference, cite_keys, _entry)
+CITING = Citing(reference_of, cite_keys, _entry)
 
 
 def verify(

@@ -9,14 +9,17 @@ alphabetical order; the metadata records which of them the work lists first, its
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
 from operator import attrgetter
 from typing import Any
 
+from rifflux.evidence.pack import Reference
+from rifflux.text.names import TITLE, plain, title_keys, whole_title
 from rifflux.text.schemes import SCHEMES
-from rifflux.text.titles import TITLE, title_keys, whole_title
 from rifflux.types import Document, Identifier, Link, Part, Tag
 
 #: The document kind of a work whose source does not give a more specific one.
@@ -27,6 +30,8 @@ _BETWEEN = "\n\n"
 PRIMARY = "primary"
 #: Classification schemes, the finest first.
 _CODED = ("arxiv", "msc", "acm", "openalex", "jel", "pacs")
+#: A word of a title that can be part of a citation key.
+_LONG = re.compile(r"\S{4,}")
 _FACTS = ("authors", "author_ids", "year", "venue", "sources", PRIMARY)
 
 
@@ -120,7 +125,7 @@ def work_of(document: Document) -> Work:
         authors=tuple(facts.get("authors", ())),
         year=year if isinstance(year, int) else None,
         venue=str(facts.get("venue", "")),
-        identifiers=names_of(document.identifiers),
+        identifiers=tuple(each for each in document.identifiers if each.scheme != TITLE),
         tags=tuple(sorted(document.tags, key=lambda tag: f"{tag.scheme}:{tag.value}" != facts.get(PRIMARY))),
         passages=tuple(each for each in passages if each.kind != ABSTRACT),
         citations=tuple(document.links),
@@ -134,16 +139,38 @@ def work_of(document: Document) -> Work:
     )
 
 
-def names_of(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
-    """Return the identifiers of a work, without those that only serve title lookup."""
-    return tuple(each for each in identifiers if each.scheme != TITLE)
-
-
 def display_identifiers(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
-    """Return the identifiers to display, without source keys that repeat another identifier."""
-    names = names_of(identifiers)
+    """Return the identifiers to display: no keys for title lookup, nor source keys that repeat another identifier."""
+    names = tuple(each for each in identifiers if each.scheme != TITLE)
     known = {text.casefold() for each in names if each.scheme in SCHEMES for text in (each.value, str(each))}
     return tuple(each for each in names if each.scheme in SCHEMES or each.value.casefold() not in known)
+
+
+def reference_of(document: Document) -> Reference:
+    """Return what evidence says of the work that a document stores."""
+    facts = document.metadata
+    names = tuple(map(str, display_identifiers(document.identifiers)))
+    authors = tuple(map(str, facts.get("authors", ())))
+    year = facts.get("year")
+    return Reference(
+        document.title, authors, year if isinstance(year, int) else None, str(facts.get("venue", "")), names
+    )
+
+
+def cite_keys(works: Iterable[Work | Reference]) -> list[str]:
+    """Return a unique key per work: family name, year, first long word of the title (`serre1955faisceaux`)."""
+    keys = []
+    seen = Counter[str]()
+    for work in works:
+        if work.authors:
+            family = plain(work.authors[0]).split()[-1:]
+        else:
+            family = []
+        word = _LONG.search(plain(work.title))
+        key = "".join([*family, str(work.year or ""), word[0] if word else ""]) or "work"
+        seen[key] += 1
+        keys.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
+    return keys
 
 
 def primary_of(tags: Iterable[Tag]) -> Tag | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rifflux.retrieve.query.credits import CreditsRead, CreditVocabulary, of_one_word
 from rifflux.store import Store
-from rifflux.text.people import is_venue, named, person_key, venue_keys
+from rifflux.text.names import is_venue, named, person_key, venue_keys
 from rifflux.types import AUTHORS, VENUE, Credit, Filter, Notice, Query
 
 #: The maximum number of spellings listed in a notice.

@@ -1,7 +1,7 @@
 """Recognition of authors, venues and years in a query, compared with those of the stored works.
 
 No fixed form of query is assumed. A name is a run of words that fits the name of an author of a work in the index
-(`text.people`), and evidence decides whether it is meant as one: several matching words, a word such as `by` before it,
+(`text.names`), and evidence decides whether it is meant as one: several matching words, a word such as `by` before it,
 a possessive, a year after it, a capital inside the sentence, or a query that contains nothing else. Evidence against
 it: texts use the word much more often than works have an author of that name, or use it next to the neighbouring word
 of the query, as in `gray code` and `sorting by field`.
@@ -21,7 +21,7 @@ from rifflux.store import Store, Totals
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.lexicon import stop_words
 from rifflux.text.moments import YEAR_OF_WORK
-from rifflux.text.people import Named, Word, is_particle, is_venue, named, spoken, venue_keys
+from rifflux.text.names import Named, Word, is_particle, is_venue, named, spoken, venue_keys
 from rifflux.text.question_words import asks_only, written_by
 from rifflux.types import AUTHORS, VENUE, Credit
 
@@ -124,28 +124,23 @@ class CreditsRead:
     only: bool = False
 
 
-def read_credits(vocabulary: CreditVocabulary, text: str) -> CreditsRead:
-    """Return the authors, venues and years of works that a query names."""
-    return _Sentence(vocabulary, text, _MASKED.sub(lambda match: " " * len(match[0]), text)).read()
-
-
 @dataclass(frozen=True)
 class _Sentence:
-    """A tokenized query; `used` are the tokens already assigned to a name, and quotations and facets are masked."""
+    """A tokenized query, with quotations and facets masked.
+
+    `stop` are the function words of its language, `used` the tokens already assigned to a name.
+    """
 
     vocabulary: CreditVocabulary
     text: str
     masked: str
+    stop: frozenset[str]
     used: set[int] = field(default_factory=set)
 
     @cached_property
     def tokens(self) -> list[NameToken]:
         found = (NameToken(match.start(), match.end(), match[0], words) for match, words in spoken(self.masked))
         return [token for token, _ in zip(found, range(MOST_WORDS), strict=False)]
-
-    @cached_property
-    def stop(self) -> frozenset[str]:
-        return stop_words(self.vocabulary.analyzer.language)
 
     @cached_property
     def titled(self) -> bool:
@@ -161,37 +156,6 @@ class _Sentence:
             or any(token.capital for token in little)
             or (len(words) > 1 and sum(token.capital for token in words) > 0.7 * len(words))
         )
-
-    def read(self) -> CreditsRead:
-        """Return the credits with enough evidence."""
-        people = self._people()
-        venues = self._venues()
-        years = [*YEAR_OF_WORK.finditer(self.masked)]
-        if not (people or venues or years):
-            return CreditsRead(rest=self.text)
-        spans = [(self.tokens[each.first].start, self.tokens[each.last].end) for each in (*people, *venues)]
-        spans += [match.span() for match in years]
-        only = self._only_requests(spans)
-        found: list[tuple[Credit, tuple[int, int]]] = []
-        for role, mentions in ((AUTHORS, people), (VENUE, venues)):
-            for mention in mentions:
-                if role == AUTHORS:
-                    evidence = self._by(mention, only, found)
-                else:
-                    evidence = self._in(mention, only)
-                if evidence and sum(evidence.values()) >= ENOUGH:
-                    credit, span = self._credit(role, mention, evidence, only)
-                    same = [each for each, _ in found if not {*each.names}.isdisjoint(credit.names)]
-                    found.append((replace(same[0], wording=credit.wording) if same else credit, span))
-        found += self._of_years(years, found, only)
-        only = only and bool(found) and self._only_requests([span for _, span in found])
-        sure = [span for credit, span in found if credit.sure]
-        if only or not sure:
-            rest = self.text
-        else:
-            rest = self._without(sure)
-        credits = {(credit.role, credit.names): credit for credit, _ in reversed(found)}
-        return CreditsRead(tuple(reversed(credits.values())), rest, only)
 
     def _by(self, mention: Mention, only: bool, found: Sequence[tuple[Credit, tuple[int, int]]]) -> dict[str, int]:
         """Return the evidence, as points by reason, that a name is an author's."""
@@ -459,6 +423,40 @@ class _Sentence:
         """Return the word before a token, and the one before an article."""
         words = [token.written.casefold() for token in self.tokens[max(0, place - 2) : place]]
         return set(words[-1:]) | (set(words[:1]) if words[-1:] == ["the"] else set())
+
+
+def read_credits(vocabulary: CreditVocabulary, text: str) -> CreditsRead:
+    """Return the authors, venues and years of works that a query names, with enough evidence."""
+    masked = _MASKED.sub(lambda match: " " * len(match[0]), text)
+    sentence = _Sentence(vocabulary, text, masked, stop_words(vocabulary.analyzer.language))
+    people = sentence._people()
+    venues = sentence._venues()
+    years = [*YEAR_OF_WORK.finditer(sentence.masked)]
+    if not (people or venues or years):
+        return CreditsRead(rest=text)
+    spans = [(sentence.tokens[each.first].start, sentence.tokens[each.last].end) for each in (*people, *venues)]
+    spans += [match.span() for match in years]
+    only = sentence._only_requests(spans)
+    found: list[tuple[Credit, tuple[int, int]]] = []
+    for role, mentions in ((AUTHORS, people), (VENUE, venues)):
+        for mention in mentions:
+            if role == AUTHORS:
+                evidence = sentence._by(mention, only, found)
+            else:
+                evidence = sentence._in(mention, only)
+            if evidence and sum(evidence.values()) >= ENOUGH:
+                credit, span = sentence._credit(role, mention, evidence, only)
+                same = [each for each, _ in found if not {*each.names}.isdisjoint(credit.names)]
+                found.append((replace(same[0], wording=credit.wording) if same else credit, span))
+    found += sentence._of_years(years, found, only)
+    only = only and bool(found) and sentence._only_requests([span for _, span in found])
+    sure = [span for credit, span in found if credit.sure]
+    if only or not sure:
+        rest = text
+    else:
+        rest = sentence._without(sure)
+    credits = {(credit.role, credit.names): credit for credit, _ in reversed(found)}
+    return CreditsRead(tuple(reversed(credits.values())), rest, only)
 
 
 def of_one_word(fits: Mapping[str, int], works: Mapping[str, int]) -> dict[str, int]:

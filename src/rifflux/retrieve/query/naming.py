@@ -436,21 +436,21 @@ class Titles:
             if width and (width == len(title) or self.schemes[title.scheme] >= SCHEME):
                 names.setdefault(title[:width], []).append(number)
         # Of `path` and `find the path` the longer is meant; if they occur apart, both are.
-        longest = [each for each in names if not any(each != other and _stands_in(each, other) for other in names)]
+        longest = [
+            each
+            for each in names
+            if not any(each != other and matching_width(each, other) == len(each) for other in names)
+        ]
         found = [number for each in longest for number in names[each]]
         if len(found) > MOST_STANDING:
             return ()
         found = []
         for each in longest:
             holding = set.intersection(*(self.holding(_key(atom)) for atom in each))
-            if sum(_stands_in(each, title_of(number)) for number in holding) <= len(names[each]):
+            standing = [number for number in holding if matching_width(each, title_of(number)) == len(each)]
+            if len(standing) <= len(names[each]):
                 found += names[each]
         return found
-
-
-def _stands_in(name: Sequence[Atom], text: Sequence[Atom]) -> bool:
-    """Return True if all atoms of a name occur in sequence in a text."""
-    return matching_width(name, text) == len(name)
 
 
 def _stands_out(name: str, text: str) -> bool:

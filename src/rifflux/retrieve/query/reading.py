@@ -148,7 +148,8 @@ def understand(
     `others` are the analyzers of further languages of the content. `adjacent` returns those of some clauses whose
     terms are adjacent in the index: words at the end of a query may belong to its subject.
     """
-    text = _comparable(text)
+    # A broken terminal may send unpaired surrogates, which cannot be stored or compared.
+    text = text.encode("utf-8", "replace").decode()
     reading = _read(text, {*facets, "kind", "path"})
     words = Words(analyzer)
     interrogative, meaning = _subject(reading.meaning, words, analyzer.language, adjacent)
@@ -211,13 +212,9 @@ def _subject(
 def collections_in(text: str) -> tuple[str, ...]:
     """Return the collections that a query names as `collection:wiki`."""
     if COLLECTION in text:
-        return tuple(_read(_comparable(text), {COLLECTION}).facets.get(COLLECTION, ()))
+        comparable = text.encode("utf-8", "replace").decode()
+        return tuple(_read(comparable, {COLLECTION}).facets.get(COLLECTION, ()))
     return ()
-
-
-def _comparable(text: str) -> str:
-    """Replace unpaired surrogates, which a broken terminal may send and which cannot be stored or compared."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _worths(words: Sequence[str]) -> Mapping[Clause, float]:

@@ -62,7 +62,7 @@ from rifflux.store.opensearch.rows import (
     sort_time,
     stored_document,
 )
-from rifflux.text.people import credits_of
+from rifflux.text.names import credits_of
 from rifflux.types import Document, Filter, Hit, Ids, Ranking, Tag, Vectors, Why, of_owner, parted
 
 Place = tuple[str, str]

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from rifflux.text.dates import parse_time, whole_day_end
-from rifflux.text.people import credits_of
+from rifflux.text.names import credits_of
 from rifflux.text.properties import TAGS
 from rifflux.types import CREDITS, Bound, Document, Filter
 

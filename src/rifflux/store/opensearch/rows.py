@@ -18,7 +18,7 @@ from rifflux.store.catalog import AnalyzedChunk, ChunkFacts, DocumentChange, Pla
 from rifflux.store.opensearch.engine import row_id
 from rifflux.store.opensearch.filters import JSON, filter_fields, keyword, value_keywords
 from rifflux.text.dates import timestamp
-from rifflux.text.people import credits_of
+from rifflux.text.names import credits_of
 from rifflux.text.properties import searchable_properties
 from rifflux.types import LICENSED, Chunk, Document, Hit, Identifier, Lines, Link, Part, Tag, Why
 

@@ -117,7 +117,7 @@ def document_at_json(found: DocumentAt, query: str, analyzer: Analyzer) -> JsonO
 
 def named_by(document: Document) -> list[str]:
     """Return the identifiers of a document, without the key of its title."""
-    from rifflux.text.titles import TITLE
+    from rifflux.text.names import TITLE
 
     return [str(each) for each in document.identifiers if each.scheme != TITLE]
 

@@ -19,15 +19,16 @@ from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
 from rifflux.text.analyzer import analyzer
 from rifflux.text.moments import YEAR_OF_WORK
-from rifflux.text.schemes import SCHEMES, STRONG, parse_identifier
+from rifflux.text.schemes import SCHEMES, parse_identifier
 from rifflux.types import AUTHORS, Clause, Notice, Query, Understanding
 from rifflux.works.intent.intents import ABOUT, FIRST, GENERIC, IN, INTENTS, KEYWORDS, MODES, OUT, WEIGHTS, Intent
-from rifflux.works.intent.named import NamedWork, identifier_candidates, is_only_name, named_work, work_of_author
+from rifflux.works.intent.named import NamedWork, is_only_name, named_work, work_of_author
 from rifflux.works.intent.rules import (
+    CALLED,
+    CITING,
     FOUNDATIONAL,
     RECENT,
     asks,
-    asks_citations,
     citation_direction,
     footnote_reference,
     has_request_word,
@@ -201,7 +202,8 @@ def _rules(text: str, words: Mapping[str, Clause]) -> Mapping[str, str]:
     comparison = comparison_in(text)
     if comparison and comparison.says in outside:
         return {"compare": f"it says {comparison.says!r}"}
-    if asks_citations(text):
+    # Words about citations may mean something else, unless they are of no other sense or beside a name of a work.
+    if citation_direction(text) and (CITING.search(text) or CALLED.search(text)):
         return {"related": "it asks for citations"}
     if note := footnote_reference(text):
         return {"lookup": f"it refers to a work as notes do: {note!r}"}
@@ -257,7 +259,7 @@ class Question:
     """A question about works as typed and as read, with the decision on its intent.
 
     `first` is the work that it looks for, which comes first; `about` is a work that it asks about, such as that whose
-    prerequisites are wanted, for which others are the answer. `lacking` are identifiers in it that no work here has.
+    prerequisites are wanted, for which others are the answer.
     """
 
     text: str
@@ -266,7 +268,6 @@ class Question:
     first: NamedWork | None = None
     about: NamedWork | None = None
     notes: tuple[Notice, ...] = ()
-    lacking: tuple[str, ...] = ()
 
 
 def read_question(
@@ -306,8 +307,7 @@ def read_question(
             decision = replace(decision, intent=decision.intent.directed(decision.cited))
     elif decision.intent.naming == ABOUT and doubt:
         notes.append(Notice("works.ambiguous", doubt))
-    lacking = _unknown_identifiers(query.phrasing.body, store)
-    return Question(text, plan, decision, first, about, (*notes, *decision.notes), lacking)
+    return Question(text, plan, decision, first, about, (*notes, *decision.notes))
 
 
 def _reference(query: Query) -> str:
@@ -327,13 +327,3 @@ def _reference(query: Query) -> str:
     if name:
         return f"a question for the works of {name!r}"
     return ""
-
-
-def _unknown_identifiers(text: str, store: Store) -> tuple[str, ...]:
-    """Return the identifiers in a question that mean one work everywhere, but none here."""
-    parsed = [parse_identifier(each) for each in identifier_candidates(text)]
-    names = dict.fromkeys(str(each) for each in parsed if each and each.scheme in (*STRONG, "isbn"))
-    if not names:
-        return ()
-    known = store.catalog.identified([*names])
-    return tuple(name for name in names if name not in known)

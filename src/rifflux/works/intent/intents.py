@@ -129,8 +129,6 @@ def fitted_intents(fitted: Mapping[str, float]) -> Mapping[str, Intent]:
     An intent keeps its character: a component with twice the default weight still has twice the fitted one. A component
     without a default weight gets the same share in every intent.
     """
-    if not fitted:
-        return INTENTS
     shares = WEIGHTS.but(**fitted).shares()
     return {
         name: replace(each, weights=_scaled(each.weights, shares), about=each.about and _scaled(each.about, shares))
@@ -160,8 +158,6 @@ def adjusted_intents(
     `per_venue`, `spread`, `min_relevance` or `min_share`. `where` is the prefix of the place that an error names.
     Raises `InvalidArgument` for an unknown name or an invalid value.
     """
-    if not changes:
-        return intents
     if not isinstance(changes, Mapping):
         raise InvalidArgument(f"{where} must be a table of intents, not {changes!r}")
     if unknown := sorted(set(changes) - set(INTENTS)):

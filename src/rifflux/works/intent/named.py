@@ -20,9 +20,9 @@ from rifflux.retrieve.table import NAMED, OUTRIGHT, Candidates, declare
 from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store, find_documents
 from rifflux.text.identifiers import named_results
+from rifflux.text.names import TITLE, plain, title_keys
 from rifflux.text.question_words import framed
 from rifflux.text.schemes import parse_identifier
-from rifflux.text.titles import TITLE, plain, title_keys
 from rifflux.types import AUTHORS, Hit, Identifier, Query, Ranking, Tag
 from rifflux.works.intent.lexicon import group, words
 from rifflux.works.intent.rules import is_result

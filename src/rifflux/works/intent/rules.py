@@ -168,13 +168,8 @@ def citation_direction(text: str) -> str:
 
 
 #: Words that are only about citations, and references to a work beside words that may mean something else.
-_CITING = re.compile(r"\bcit(?:e|es|ed|ing|ations?)\b", re.I)
-_CALLED = re.compile(r"[\"“]|\b(?:doi|arxiv|pmid|isbn|openalex)\b|\b10\.\d{4,}/|\w:\w", re.I)
-
-
-def asks_citations(text: str) -> bool:
-    """Return True if a question clearly asks for the citations of a work."""
-    return bool(citation_direction(text) and (_CITING.search(text) or _CALLED.search(text)))
+CITING = re.compile(r"\bcit(?:e|es|ed|ing|ations?)\b", re.I)
+CALLED = re.compile(r"[\"“]|\b(?:doi|arxiv|pmid|isbn|openalex)\b|\b10\.\d{4,}/|\w:\w", re.I)
 
 
 _REQUEST = re.compile(rf"\b{group('request among keywords')}\b", re.I)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from rifflux.store import Store
+from rifflux.text.names import TITLE, alike, families, plain, title_keys
 from rifflux.text.schemes import STRONG
-from rifflux.text.titles import TITLE, alike, families, plain, title_keys
 from rifflux.types import LICENSED, Identifier
 from rifflux.works import work_of
 from rifflux.works.merging.merge import load

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rifflux.text.licenses import joined
-from rifflux.text.people import named
+from rifflux.text.names import named
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works.model import WORK, Passage, Work
 

@@ -16,7 +16,7 @@ from rifflux.retrieve.table import BEGINS, RELEVANCE, SCORE, Candidates
 from rifflux.session.license_policy import LicensePolicy
 from rifflux.session.searching import Search, Searcher, SearchOptions, relevance
 from rifflux.session.session import IndexView
-from rifflux.text.titles import person
+from rifflux.text.names import person
 from rifflux.types import Document, Hit, Notice, Scores, Tag
 from rifflux.works.intent.classify import Question
 from rifflux.works.intent.named import CERTAINTY, Place, names_in

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rifflux.errors import InvalidArgument, ModelError
-from rifflux.evidence.pack import EvidencePack, Packer, PackRequest, digest, sealed
+from rifflux.evidence.pack import EvidencePack, Packer, PackRequest, digest, pack_digest
 from rifflux.models.guarded import CachingEmbedder
 from rifflux.requests import RetrieveRequest, WorkFilterSettings, declared, takes
 from rifflux.retrieve.pipeline import Phase, Stopwatch
@@ -85,7 +85,11 @@ class WorksRetriever:
         profile = replace(RETRIEVAL, language=own.language, mathematics=own.mathematics, visible=own.visible)
         if CREDITS not in own.reading:
             profile = profile.without(CREDITS)
-        intents = adjusted_intents(own.tuning.intents, intents=fitted_intents(own.tuning.components))
+        intents = INTENTS
+        if own.tuning.components:
+            intents = fitted_intents(own.tuning.components)
+        if own.tuning.intents:
+            intents = adjusted_intents(own.tuning.intents, intents=intents)
         return cls(Searcher(replace(view, profile=profile)), intents=intents)
 
     @takes(RetrieveRequest)
@@ -151,7 +155,8 @@ class WorksRetriever:
             listed = page_of(works, found, searcher, context)
             pack = pack_of(listed, candidates, found, searcher, context)
             clock.add("pack", start)
-            pack = sealed(replace(pack, request=pack_request))
+            pack = replace(pack, request=pack_request)
+            pack = replace(pack, digest=pack_digest(pack))
             trace = found.plan.completed_trace()
             facts = found.plan.evidence.facts(candidates.ids)
             retrieval = _retrieval(question, candidates, listed.head(request.top_k), pack, trace, view, facts)

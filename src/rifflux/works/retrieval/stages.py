@@ -40,10 +40,11 @@ from rifflux.session.searching import Licenses, Searcher, SearchOptions
 from rifflux.session.session import IndexView
 from rifflux.store import Store, holding
 from rifflux.text.analyzer import idf
+from rifflux.text.schemes import STRONG, parse_identifier
 from rifflux.types import Clause, Execution, Filter, Hit, Ids, Notice, Query, Ranking
 from rifflux.works.intent.classify import Question
 from rifflux.works.intent.intents import IN, MOST_JOINED, NONE_JOINED, Intent
-from rifflux.works.intent.named import MarkNamed, NamedWork, Place
+from rifflux.works.intent.named import MarkNamed, NamedWork, Place, identifier_candidates
 from rifflux.works.intent.sides import query_of_side
 from rifflux.works.retrieval.score import (
     DIRECT,
@@ -236,9 +237,13 @@ class NoteUnmatched:
             notes.append(Notice("works.none", "this index has no works to retrieve", Cure.IMPORT_WORKS))
         titles = "; ".join(repr(hit.title) for hit in table.passages[:NEAREST])
         nearest = f"the nearest titles here are {titles}" if titles else "nothing here is near it"
-        for name in self.question.lacking:
+        # These identifiers mean one work everywhere.
+        parsed = [parse_identifier(each) for each in identifier_candidates(self.question.plan.query.phrasing.body)]
+        identifiers = dict.fromkeys(str(each) for each in parsed if each and each.scheme in (*STRONG, "isbn"))
+        known = catalog.identified([*identifiers]) if identifiers else {}
+        for name in [each for each in identifiers if each not in known]:
             text = f"no work here has the identifier {name}: {nearest}"
-            notes.append(Notice("works.no_identifier", text, data={"identifier": str(name)}))
+            notes.append(Notice("works.no_identifier", text, data={"identifier": name}))
         for condition, name, filter in self._conditions(table) if self.filter else ():
             if not catalog.any_passes(filter):
                 text = f"no work here {condition} {name!r}"

@@ -138,7 +138,7 @@ class _Rows:
                 connection.execute(graph.PUT_IDENTIFIER, (id, identifier.scheme, identifier.value))
             if not document.metadata.keys().isdisjoint(CREDITS):
                 # Few documents have credits, and a search does not need them.
-                from rifflux.text.people import credits_of
+                from rifflux.text.names import credits_of
 
                 connection.executemany(PUT_CREDIT, [(id, *each) for each in credits_of(document.metadata)])
             for tag in document.tags:

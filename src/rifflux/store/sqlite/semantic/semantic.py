@@ -155,7 +155,8 @@ class SqliteSemantic(Semantic):
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
         """Return the vector of each chunk by id: as stored if `exact`, otherwise rounded like packed ones."""
         if exact:
-            return self._stored_vectors(ids)
+            stored_rows = self.view.rows(VECTORS_OF, {"ids": json.dumps(ids.tolist())})
+            return {id: np.frombuffer(data, np.float32) for id, data in stored_rows}
         with self.view.reading() as (connection, owners):
             packed = self.index.at(connection) if self.index else None
             matrix = None if packed else self.matrices.get(owners, self.view.generation(connection))
@@ -168,18 +169,10 @@ class SqliteSemantic(Semantic):
             known = {}
         missing = [*filterfalse(known.__contains__, ids.tolist())]
         if missing:
-            stored = self._stored_vectors(np.array(missing, np.int64))
+            stored = self.vectors_of(np.array(missing, np.int64), exact=True)
         else:
             stored = {}
         return {**known, **rounded_all(stored)}
-
-    def _stored_vectors(self, ids: Ids) -> Mapping[int, Vectors]:
-        """Return the vector of each chunk by id, as stored in the tables."""
-        rows = self.view.rows(VECTORS_OF, {"ids": json.dumps(ids.tolist())})
-        found = {}
-        for id, data in rows:
-            found[id] = np.frombuffer(data, np.float32)
-        return found
 
     def sample(self, most: int) -> tuple[Ids, Vectors]:
         with self.view.reading() as (connection, owners):

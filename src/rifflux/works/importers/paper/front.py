@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 
 from rifflux.ingest.read.pdf_columns import rows
 from rifflux.ingest.read.pdf_lines import GAP, Line
-from rifflux.text.titles import alike, families, plain
+from rifflux.text.names import alike, families, plain
 from rifflux.works.importers.paper.pages import ABSTRACT, Pages, block_text, plain_line, words_of
 from rifflux.works.importers.paper.people import people_in
 from rifflux.works.importers.paper.sections import SectionHeading, is_numbered

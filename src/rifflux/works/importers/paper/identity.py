@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from rifflux.ingest.read.pdf_lines import Line
+from rifflux.text.names import families, plain
 from rifflux.text.schemes import parse_identifier
-from rifflux.text.titles import families, plain
 from rifflux.types import Identifier
 from rifflux.works.importers.paper.front import Front
 from rifflux.works.importers.paper.pages import SMALL, Pages, block_text, plain_line

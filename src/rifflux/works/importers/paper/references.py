@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from rifflux.ingest.read.pdf_lines import Line
+from rifflux.text.names import TITLE, whole_title
 from rifflux.text.schemes import parse_identifier
-from rifflux.text.titles import TITLE, whole_title
 from rifflux.types import Link
 from rifflux.works.importers.paper.pages import Pages, block_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rifflux.text.people import credits_of, is_venue, named, person_key, venue_keys
+from rifflux.text.names import credits_of, is_venue, named, person_key, venue_keys
 
 
 @pytest.mark.parametrize(
