@@ -29,6 +29,7 @@ The **penguin 🐧 colony** has [a page](https://penguins.example/colony), [no p
 
 <script>document.title = 1</script>
 """
+FENCED = "The quokka is fed by this:\n\n```python\nif quokka.hungry:\n    quokka.feed()\n```\n\nThe quokka sleeps then."
 LONG = "\n\n".join(f"## Part {number}\n\nThe cache of part {number} is 🦦 emptied daily." for number in range(40))
 
 
@@ -63,6 +64,7 @@ def fill(index: rifflux.Index) -> None:
         text, dated = f"Cache entries live for {number} minutes.", f"2024-05-{number + 1:02}"
         ann.add(Document(f"notes/n{number}.md", text, f"Caching {number}", "markdown", dated, metadata=facts))
     ann.add(Document("marked.md", MARKDOWN, "Of Markdown", "markdown"))
+    ann.add(Document("fenced.md", FENCED, "Feeding", "markdown"))
     ann.add(Document("long.md", LONG, "A long story", "markdown"))
     ann.add(Document("hostile.html", f"{HOSTILE} the cache is evil", HOSTILE, "html", metadata={"team": HOSTILE}))
     ben.add(Document("secret.md", "The cache of ben is a secret kestrel.", "Kestrels", "markdown"))

@@ -61,6 +61,15 @@ class TestSearching:
         page.keyboard.press("Escape")
         expect(page.locator("dialog")).to_have_count(0)
 
+    def test_code_in_prose_looks_like_code(self, tab: Tab) -> None:
+        page = tab("ann").page
+        search(page, "quokka")
+        passage = page.locator(".hit .passage").first
+        expect(passage.locator("code")).to_have_text("if quokka.hungry:\n    quokka.feed()\n")
+        expect(passage.locator("code mark").first).to_be_visible()
+        expect(passage).to_contain_text("The quokka sleeps then.")
+        expect(passage).not_to_contain_text("```")
+
     def test_it_is_narrowed_by_filters_and_chips_take_them_back(self, tab: Tab) -> None:
         page = tab("ann").page
         search(page, "cache")

@@ -21,7 +21,7 @@ def browse(
     user: Annotated[
         str, typer.Option(help="As this user has it.  [default: what belongs to nobody in particular]")
     ] = "",
-    port: Annotated[int, typer.Option(help="Port to listen on.  [default: a free one]", min=0, max=65535)] = 0,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = 0,
     watch: Annotated[bool, typer.Option("--watch", help="Follow the files of all collections as they change.")] = False,
     window: Annotated[
         bool, typer.Option("--window/--no-window", help="Open a browser, or print the address alone.")

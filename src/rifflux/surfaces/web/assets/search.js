@@ -139,6 +139,20 @@ const placed = (hit) => [hit.path || hit.document, hit.lines && `:${hit.lines[0]
 /* Lines that were broken to fit go on; the text stays as long as it was. */
 const flowing = (text) => text.replace(/([^\n|]{40,})\n(?=[\p{L}(“"‘])/gu, "$1 ");
 
+/** The passage of a hit; of prose, what stands between fences is code. */
+function passage({kind, text, highlights, snippet_span: [first, last]}) {
+  const pieces = CODE.has(kind) ? ["", "", text] : text.split(/(^ {0,3}(?:```|~~~).*\n?)/m), prose = flowing(text), all = [...text].length;
+  // It may begin within code: then the first fence, which names no language, ends that.
+  const shift = pieces.length % 4 === 3 && pieces[1].trim().length === 3 ? 2 : 0;
+  let place = 0;
+  return h("p", {class: "passage", dir: "auto"}, pieces.map((piece, number) => {
+    const from = Math.max(place, first), to = Math.min(place += [...piece].length, last), code = (number + shift) % 4;
+    if (number % 2 || from >= to) return "";
+    const said = [from && from === first && "… ", marked(code ? text : prose, highlights, [from, to]), to === last && to < all && " …"];
+    return code ? h("code", {class: "code"}, said) : said;
+  }));
+}
+
 /** How a passage is cited. */
 export const citation = (hit) => `${titled(hit)}${hit.heading_path ? `, ${hit.heading_path}` : ""} (${hit.collection ? `${hit.collection}/` : ""}${placed(hit)})`;
 
@@ -146,7 +160,6 @@ function hit(found, given) {
   const query = given.get("q"), why = h("div");
   const talk = found.kind === "message" && found.path.slice(0, -found.document.length - 1);
   const to = talk ? address({view: "talks", id: talk, message: found.document}) : address({...grouped(given), doc: found.document, chunk: found.id});
-  const [first, last] = found.snippet_span;
   const tell = (kind, grade) => post("feedback", {kind, query, document: found.id, grade}).catch((error) => say(error.message, true));
   const thumb = (name, label, grade) => h("button", {type: "button", class: `plain ${name}`, "aria-pressed": "false", "aria-label": label, onclick: (event) => {
     for (const each of thumbs) each.setAttribute("aria-pressed", each === event.currentTarget);
@@ -159,7 +172,7 @@ function hit(found, given) {
     h("div", {class: "row"}, h("h2", {dir: "auto"}, h("a", {href: to, onclick: () => tell("click")}, titled(found))),
       found.quality && h("span", {class: `level ${found.quality} push`, title: "Probability that it answers"}, `${found.quality} ${share(found.relevance)}`)),
     h("p", {class: "where"}, h("b", null, found.collection), ` · ${placed(found)}`, found.heading_path && found.heading_path !== found.title && ` · ${found.heading_path}`, found.created_at && ` · ${day(found.created_at)}`),
-    h("p", CODE.has(found.kind) ? {class: "passage code"} : {class: "passage", dir: "auto"}, first > 0 && "… ", marked(CODE.has(found.kind) ? found.text : flowing(found.text), found.highlights, [first, last]), last < [...found.text].length && " …"),
+    passage(found),
     h("div", {class: "acts"}, unfolds("Why here?", why, () => explain(found, given, [...why.closest("ol").children].indexOf(why.parentNode))),
       act("Cite", () => copy(citation(found)), "plain cite-it"), h("span", {class: "push"}), thumbs), why);
 }
