@@ -1,5 +1,5 @@
 # make demo    install into .venv, index this repository's own documents, run three searches
-# make test    install what tests need, run them all in three processes
+# make test    install what tests need, run them all in four processes
 # make quick   the same without those that take more than a second
 # make cluster run the tests of the engine for OpenSearch on a real node, which it installs (Java 17 or 21, Maven)
 # make fuzz    run the property tests with many random examples
@@ -13,8 +13,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# How many processes run tests: one more than the cores of a small machine, as some tests wait for services to start.
-PROCESSES ?= 3
+# How many processes run tests: twice the cores of a small machine, as many tests wait for services, browsers and disks.
+PROCESSES ?= 4
 # A process takes all tests of a file, which share what they set up, and files in the order of tests/conftest.py.
 SPREAD = --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
@@ -53,6 +53,8 @@ test: $(VENV)/.dev
 quick: $(VENV)/.dev
 	$(BIN)/python -m pytest $(SPREAD) -m "not slow and not cluster"
 
+# The node takes as much of the processors as a process of tests.
+cluster: PROCESSES = 3
 cluster: $(VENV)/.dev
 	$(BIN)/python scripts/cluster.py run -- $(BIN)/python -m pytest $(SPREAD) -m cluster tests/cluster
 

@@ -26,7 +26,7 @@ from runpy import run_module
 from types import FrameType
 from typing import Any
 
-__all__ = ["CONSTANTS", "main", "request"]
+__all__ = ["CONSTANTS", "PROGRAM", "main", "request"]
 
 #: A request is one message: the descriptors come with its first bytes, and a line feed ends it.
 LARGEST = 1 << 22
@@ -54,6 +54,8 @@ LATE = (
 )
 #: The variable that has other values of constants for a command, by "module:NAME", such as how long it waits.
 CONSTANTS = "CONSTANTS_OF_A_TEST"
+#: The variable that has a Python program for a command to run before it begins.
+PROGRAM = "PROGRAM_OF_A_TEST"
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 
 
@@ -192,6 +194,7 @@ def _become(asked: dict[str, Any], descriptors: list[int]) -> None:
     for place, value in json.loads(os.environ.pop(CONSTANTS, "{}")).items():
         module, _, name = place.partition(":")
         setattr(import_module(module), name, value)
+    exec(os.environ.pop(PROGRAM, ""), {})
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -70,20 +69,15 @@ def _name(pid: int) -> str:
 
 
 @contextmanager
-def serving(run: Any, *arguments: object, cold: bool = False) -> Iterator[Running]:
-    """`rifflux serve` on a free port until the block ends; `cold` starts an interpreter of its own for it."""
+def serving(run: Any, *arguments: object) -> Iterator[Running]:
+    """`rifflux serve` on a free port until the block ends."""
     port = free_port()
     log = run.folder / f"serve-{port}.log"
     with log.open("wb") as sink:
         words = ["serve", "--port", str(port), *(str(each) for each in arguments)]
         if "--timeout" not in words:
             words += ["--timeout", str(PATIENCE)]
-        process: ForkedCommand | subprocess.Popen[bytes]
-        if cold:
-            command = [sys.executable, "-m", "rifflux", *words]
-            process = subprocess.Popen(command, cwd=run.folder, env=run.environment, stdout=sink, stderr=sink)
-        else:
-            process = start_command(words, run.folder, run.environment, sink, sink)
+        process = start_command(words, run.folder, run.environment, sink, sink)
     service = Running(f"http://127.0.0.1:{port}", process, log)
     try:
         ready(service)

@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
 import pytest
 
 from rifflux.surfaces.http.connections import MOST_CONNECTIONS
-from tests.support.command_server import CONSTANTS
+from tests.support.command_server import CONSTANTS, PROGRAM
 from tests.support.commands import PATIENCE
 from tests.support.server import Running, serving
 
 pytestmark = pytest.mark.slow
 
-#: A module that a process loads when it starts, after which a route fails.
+#: A program after which a route fails.
 HOSTILE = """
-import rifflux.surfaces.shared.nouns
+import rifflux.surfaces.http.operation
 
 
 def fails():
     raise RuntimeError("nobody foresaw this")
 
 
-rifflux.surfaces.shared.nouns.version_json = fails
+rifflux.surfaces.http.operation.version_json = fails
 """
 
 
-#: A module that a process loads when it starts, after which it logs how each connection sends.
+#: A program after which a process, and those forked from it, log how each connection sends.
 WATCHED = """
 import json
 import os
@@ -85,11 +83,9 @@ def raw(service: Running, sent: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_small_answers_are_sent_at_once_on_every_connection(run: Any, tmp_path: Path, workers: int) -> None:
-    (tmp_path / "sitecustomize.py").write_text(WATCHED)
-    path = f"{tmp_path}{os.pathsep}{run.environment['PYTHONPATH']}"
-    watched = replace(run, settings={"PYTHONPATH": path})
-    with serving(watched, "--db", "index.db", "--workers", workers, "--host", "localhost", cold=True) as service:
+def test_small_answers_are_sent_at_once_on_every_connection(run: Any, workers: int) -> None:
+    watched = replace(run, settings={PROGRAM: WATCHED})
+    with serving(watched, "--db", "index.db", "--workers", workers, "--host", "localhost") as service:
         addresses = service.awaited(lambda line: line["event"] == "starting")["addresses"]
         for _ in range(10):
             answers = [httpx.get(f"{each}/health", timeout=PATIENCE, verify=False) for each in addresses]
@@ -267,17 +263,15 @@ def test_more_connections_than_a_worker_holds_are_refused(run: Any) -> None:
         assert service.client().get("/ready").json()["status"] == "ok"
 
 
-def test_what_nobody_foresaw_is_found_in_the_log(run: Any, tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(HOSTILE)
-    path = f"{tmp_path}{os.pathsep}{run.environment['PYTHONPATH']}"
-    with serving(replace(run, settings={"PYTHONPATH": path}), "--db", "index.db", cold=True) as service:
+def test_what_nobody_foresaw_is_found_in_the_log(run: Any) -> None:
+    with serving(replace(run, settings={PROGRAM: HOSTILE}), "--db", "index.db") as service:
         with service.client() as client:
             reply = client.get("/version")
         assert reply.status_code == 500
         line = service.awaited(lambda line: line["event"] == "failed")
     assert reply.headers["x-request-id"] == line["id"]
     assert line["id"] in reply.json()["detail"]
-    assert "raise RuntimeError" in line["exception"]
+    assert "in fails\nRuntimeError: nobody foresaw this" in line["exception"]
 
 
 def test_the_page_to_try_it_asks_no_other_host(service: Running) -> None:
