@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rifflux.answer.documented import documentation
 from rifflux.answer.extract import MOST, Quotation, RankedBlocks, chosen, compares, marked, numbered, ranked
 from rifflux.answer.gather import Evidence, Place, gather
-from rifflux.answer.history import ASSISTANT, Turn, checked_history, completed, follows
+from rifflux.answer.history import ASSISTANT, Turn, checked_history, completed, follows, is_short
 from rifflux.answer.model import EXTRACT, Answer, AnswerEvent, Done, Failed, Sources
 from rifflux.answer.sufficient import Sufficiency, sufficiency
 from rifflux.answer.support import SourcePassage
@@ -247,7 +247,7 @@ class _Run:
         leans = alone is None or bool(alone.enough.reason)
         searched = (self._rewritten(question) if self.chat and leans else "") or completed(question, history, searcher)
         together = self._looked_up(searched, question)
-        if alone and alone.enough.fits_better_than(together.enough):
+        if alone and alone.enough.fits_better_than(together.enough, is_short=is_short(question, searcher)):
             return alone
         return together
 
@@ -262,14 +262,14 @@ class _Run:
             deadline=self.input.deadline,
         )
         passages = _passages(evidence)
-        start = time.perf_counter()
-        ranking = ranked(evidence, passages, follow_up)
-        blocks = round((time.perf_counter() - start) * 1000, 3)
-        evidence = replace(evidence, milliseconds={**evidence.milliseconds, "blocks": blocks})
-        enough = sufficiency(evidence, ranking.blocks, is_completed=bool(follow_up))
         given: list[str] = []
         if follow_up:
             given = [turn.content for turn in self.input.history if turn.role == ASSISTANT]
+        start = time.perf_counter()
+        ranking = ranked(evidence, passages, follow_up, given)
+        blocks = round((time.perf_counter() - start) * 1000, 3)
+        evidence = replace(evidence, milliseconds={**evidence.milliseconds, "blocks": blocks})
+        enough = sufficiency(evidence, ranking.blocks, is_completed=bool(follow_up))
         return Prepared(text, evidence, passages, ranking, enough, given)
 
     def _rewritten(self, question: str) -> str:

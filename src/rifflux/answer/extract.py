@@ -60,6 +60,11 @@ ALL_ASKED = 0.9
 HEADED = 0.6
 #: The weight of the words that complete a follow-up question.
 OLD = 0.2
+#: What is added for a block of the document that the answer before stands in, and the share of its words that does.
+BEFORE = 0.15
+HELD = 0.7
+#: What is taken from a block that was given before.
+SAID = 0.1
 #: The maximum characters quoted of a block that was given before, and the length from which a sentence is marked.
 RUN = 400
 MARKED = 200
@@ -127,7 +132,7 @@ class Candidate:
     `shares` are the weights of the question's words that it contains, and `meaning` is its cosine with the question.
     `fit` is their MaxSim: the weighted mean, over the question's tokens, of the largest cosine with a token of the
     block. `worst` is the mean of the `WORST` lowest of these, and `latest_fit` the fit of a follow-up's own
-    words. All are None without token vectors.
+    words. All are None without token vectors. `is_continuing` is True in the document of the answer before.
     """
 
     passage: SourcePassage
@@ -139,6 +144,7 @@ class Candidate:
     fit: float | None = None
     worst: float | None = None
     latest_fit: float | None = None
+    is_continuing: bool = False
     score: float = 0.0
 
     @property
@@ -234,16 +240,23 @@ class RankedBlocks:
     question: QuestionTokens | None = None
 
 
-def ranked(evidence: Evidence, passages: Sequence[SourcePassage], follow_up: str = "") -> RankedBlocks:
+def ranked(
+    evidence: Evidence, passages: Sequence[SourcePassage], follow_up: str = "", given: Sequence[str] = ()
+) -> RankedBlocks:
     """Return the blocks of passages, best first.
 
-    In a completed question, the words of the `follow_up` count more than those that complete it.
+    In a completed question, the words of the `follow_up` count more than those that complete it, and the document that
+    the last of the `given` answers stands in more than others.
     """
     candidates: list[Candidate] = []
     for place, passage in enumerate(passages):
         candidates += _candidates(evidence, passage, place, follow_up)
+    before = _source_of(passages, given[-1]) if given else None
     for each in candidates:
+        each.is_continuing = before is not None and _of_one_document(each.passage, before)
+        was_given = any(each.block.text in text for text in given)
         each.score = COVERAGE * each.covered + PLACE / (1 + each.place)
+        each.score += BEFORE * each.is_continuing - SAID * was_given
     candidates.sort(key=lambda each: -each.score)
     candidates = candidates[:COMPARED]
     try:
@@ -409,8 +422,12 @@ def numbered(evidence: Evidence, quotations: Sequence[Quotation]) -> tuple[Evide
     return replace(evidence, pack=replace(evidence.pack, items=tuple(renumbered.values()))), moved
 
 
+def _document(passage: SourcePassage) -> tuple[str, str]:
+    return (passage.item.namespace, passage.item.key)
+
+
 def _of_one_document(one: SourcePassage, other: SourcePassage) -> bool:
-    return (one.item.namespace, one.item.key) == (other.item.namespace, other.item.key)
+    return _document(one) == _document(other)
 
 
 def _repeats(one: Quotation, other: Quotation) -> bool:
@@ -420,6 +437,22 @@ def _repeats(one: Quotation, other: Quotation) -> bool:
     left = one.span
     right = other.span
     return (left[0] < right[1] and right[0] < left[1]) or one.text in other.text
+
+
+def _source_of(passages: Sequence[SourcePassage], answer: str) -> SourcePassage | None:
+    """Return a passage of the document that holds most words of an answer, or None if none holds nearly all."""
+    terms: dict[tuple[str, str], set[str]] = {}
+    for each in passages:
+        terms.setdefault(_document(each), set()).update(each.terms)
+    best: SourcePassage | None = None
+    most = HELD
+    for each in {_document(passage): passage for passage in passages}.values():
+        said = frozenset(each.analyzer.terms(_MARK.sub("", answer)))
+        held = len(said & terms[_document(each)]) / max(len(said), 1)
+        if held > most:
+            best = each
+            most = held
+    return best
 
 
 def _candidates(evidence: Evidence, passage: SourcePassage, place: int, follow_up: str) -> list[Candidate]:

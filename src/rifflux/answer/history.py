@@ -22,6 +22,8 @@ USER = "user"
 ASSISTANT = "assistant"
 #: In a question of more words that mean something, what points may point at the question's own.
 MANY = 5
+#: A question of at most as many words that mean something says little alone.
+FEW = 2
 
 _POINTING = "pointing"
 _OPENING = "opening"
@@ -90,8 +92,17 @@ def follows(question: str, searcher: Searcher) -> bool:
     language = searcher.analyzer.language
     pointing = phrase_lists("following").get(f"{'english' if language == 'porter' else language} {_POINTING}", ())
     if not {word.casefold() for word in _WORD.findall(question)}.isdisjoint(pointing):
-        return len(frozenset(searcher.parse(question).query.terms)) <= MANY
+        return _meaning_words(question, searcher) <= MANY
     return bool(_opening().match(question))
+
+
+def is_short(question: str, searcher: Searcher) -> bool:
+    """Return True if a question has few words that mean something."""
+    return _meaning_words(question, searcher) <= FEW
+
+
+def _meaning_words(question: str, searcher: Searcher) -> int:
+    return len(frozenset(searcher.parse(question).query.terms))
 
 
 @cache

@@ -60,6 +60,7 @@ class Signals:
     covered: float
     fit: float | None = None
     is_completed: bool = False
+    is_continuing: bool = False
 
     @property
     def probability(self) -> float:
@@ -74,11 +75,15 @@ class Signals:
         odds += weights.meaning * self.meaning + weights.covered * self.covered
         if self.is_completed:
             odds += COMPLETED
+        if self.is_continuing:
+            odds += CONTINUING
         return 1 / (1 + math.exp(-odds))
 
 
 #: What is added for a completed question: an answer need not contain the words that complete it.
 COMPLETED = 0.5
+#: What is added if the best block stands in the document that the answer before a follow-up stands in.
+CONTINUING = 1.0
 BY_TOKENS = SignalWeights(-6.88, relevance=3.51, fit=7.09)
 BY_MEANING = SignalWeights(-4.63, relevance=0.52, meaning=5.52, covered=4.3)
 BY_WORDS = SignalWeights(-3.04, relevance=3.15, covered=2.7)
@@ -96,11 +101,17 @@ class Sufficiency:
     notice: Notice | None = None
     signals: Signals | None = None
 
-    def fits_better_than(self, completed: Sufficiency) -> bool:
-        """Return True if the best blocks fit a question at least as well as those found for it once it is completed."""
+    def fits_better_than(self, completed: Sufficiency, *, is_short: bool = False) -> bool:
+        """Return True if the best blocks fit a question at least as well as those found for it once it is completed.
+
+        A short question fits something anywhere: where it continues a conversation, that counts, too.
+        """
         if not completed.signals:
             return True
-        return self.probability >= replace(completed.signals, is_completed=False).probability
+        if is_short:
+            return self.probability >= completed.probability
+        own = replace(completed.signals, is_completed=False, is_continuing=False)
+        return self.probability >= own.probability
 
 
 def sufficiency(evidence: Evidence, candidates: Sequence[Candidate], *, is_completed: bool = False) -> Sufficiency:
@@ -120,12 +131,14 @@ def sufficiency(evidence: Evidence, candidates: Sequence[Candidate], *, is_compl
 
 def _signals(evidence: Evidence, candidates: Sequence[Candidate], is_completed: bool) -> Signals:
     best = candidates[:BEST]
+    judged = [each for each in best if each.is_continuing == best[0].is_continuing]
     return Signals(
         evidence.pack.confidence,
         meaning=max(each.meaning for each in best),
         covered=max(each.covered for each in best),
-        fit=max((each.latest_fit for each in best if each.latest_fit is not None), default=None),
+        fit=max((each.latest_fit for each in judged if each.latest_fit is not None), default=None),
         is_completed=is_completed,
+        is_continuing=best[0].is_continuing,
     )
 
 

@@ -1,0 +1,49 @@
+"""Where the answer before a follow-up stands is evidence for where the next one does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import rifflux
+from rifflux import Answer, Index
+
+PAGES = {
+    "choir": "# Choir\n\nFor Christmas we ordered ten green carol books.\n\nEach costs £8.95 and comes from Banks.\n",
+    "fuel": "# Fuel\n\nThe price of diesel at the pier was 98 p in October.\n\nThe price each month is in the book.\n",
+    "photo": "# Blurring\n\nBlurring a plate with this module is not safe, since it can be undone.\n\n"
+    "If a safe result is needed, paint the plate with a solid colour.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    folder = tmp_path_factory.mktemp("pages")
+    for name, text in PAGES.items():
+        (folder / f"{name}.md").write_text(text, "utf-8")
+    with rifflux.open(":memory:") as index:
+        index.add(folder)
+        yield index
+
+
+def _asked_after(index: Index, before: str, said: str, question: str) -> Answer:
+    return index.answer(question, [("user", before), ("assistant", said)])
+
+
+def test_a_few_words_go_on_from_the_answer_before(index: Index) -> None:
+    before = "How many carol books did we order for Christmas?"
+    answer = _asked_after(index, before, "For Christmas we ordered ten green carol books.", "price each?")
+    assert "8.95" in answer.text
+
+
+def test_a_few_words_about_something_else_leave_the_document_of_the_answer_before(index: Index) -> None:
+    before = "How many carol books did we order for Christmas?"
+    answer = _asked_after(index, before, "For Christmas we ordered ten green carol books.", "diesel price?")
+    assert "98 p" in answer.text
+
+
+def test_what_was_said_gives_way_to_what_was_not(index: Index) -> None:
+    said = "Blurring a plate with this module is not safe, since it can be undone."
+    answer = _asked_after(index, "Is blurring a plate safe?", said, "then what is safe?")
+    assert "solid colour" in answer.text
