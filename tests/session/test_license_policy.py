@@ -78,7 +78,7 @@ class TestDecisions:
         assert replace(index.admin.view.visible, mine=()).hit(HIT).metadata == {"authors": ["Ann"]}
 
     def test_the_policy_comes_before_the_configuration(self, index: Index) -> None:
-        configured = LicensePolicy(checked_rules({"mine": "text", "other-oa": "text"})).of(index.admin.store)
+        configured = LicensePolicy(checked_rules({"mine": "text", "other-oa": "text"}), index.admin.store)
         index.policies.set("licenses", {"mine": "nothing"})
         assert configured.hit(replace(HIT, license="mine")).withheld
         assert not configured.hit(replace(HIT, license="other-oa")).withheld

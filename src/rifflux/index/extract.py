@@ -84,7 +84,7 @@ def extract(
             "there is nothing to export: nothing belongs to nobody, and nothing is shared with everyone",
             cure=Cure.PUBLISH,
         )
-    visible = view.profile.visible.of(view.session.store)
+    visible = replace(view.profile.visible, store=view.session.store)
     known = view.session.store.semantic.model()
     spec, models = _portable(known.spec) if known and known.backend != "custom" else (None, {})
     left_out = files.extract(

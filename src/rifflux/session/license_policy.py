@@ -38,10 +38,6 @@ class LicensePolicy:
     store: Store | None = None
     mine: Collection[str] | None = None
 
-    def of(self, store: Store, mine: Collection[str] | None = None) -> LicensePolicy:
-        """Return the policy for a store, for a caller with the given owners."""
-        return replace(self, store=store, mine=mine)
-
     def _owned(self, namespace: str) -> bool:
         """Return True if the documents of a namespace are the caller's own."""
         owner = parted(namespace)[1]

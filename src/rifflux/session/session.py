@@ -286,7 +286,8 @@ class IndexView:
     @property
     def visible(self) -> LicensePolicy:
         """Return the license policy for the caller, with the current policies of the index."""
-        return self.profile.visible.of(self.store, self.mine if self.labels else frozenset(self.store.owners))
+        mine = self.mine if self.labels else frozenset(self.store.owners)
+        return replace(self.profile.visible, store=self.store, mine=mine)
 
     @property
     def scope(self) -> Scope | None:

@@ -307,7 +307,7 @@ def _standing_for(analyzer: Analyzer, terms: tuple[tuple[str, str], ...]) -> Ana
 
 def tokens(text: str) -> list[str]:
     """Return the tokens of `text` after Unicode and LaTeX normalization: words, identifiers, CJK runs, symbols."""
-    return _tokens_of(_latex(text))
+    return _tokens_of(plain_math(text))
 
 
 def _composed(text: str) -> str:
@@ -321,8 +321,37 @@ def _composed(text: str) -> str:
     return text
 
 
-def _latex(text: str) -> str:
-    return plain_math(_composed(text))
+#: Commands that only change the appearance of their argument.
+_FACE = re.compile(
+    r"\\(?:mathcal|mathbf|mathbb|mathfrak|mathrm|mathit|mathsf|mathscr|mathop|textit|textbf|textrm|texttt|text"
+    r"|emph|operatorname\*?|overline|widetilde|widehat|underline|bar|hat|tilde|boldsymbol)\b\s*"
+)
+#: Commands and environments of layout, without content.
+_LAYOUT = re.compile(
+    r"\\(?:begin|end)\s*\{[^{}]{0,40}\}(?:\[[^\[\]]{0,40}\])?"
+    r"|\\(?:label|ref|eqref|cite|input|include|includegraphics)\s*(?:\[[^\[\]]*\])?\{[^{}]*\}"
+    r"|\\(?:item|left|right|big|Big|bigl|bigr|quad|qquad|noindent|medskip|smallskip|bigskip|it|bf|rm|sf|tt|em"
+    r"|displaystyle|limits|nolimits|colon|ldots|cdots|dots|xymatrix|ar|hline|centering|par)\b"
+    r"|\\[,;:!> ]"
+)
+#: Accents as commands before a single letter: `\\'etale`, `Erd\\H{o}s`, `\\"{u}ber`.
+_ACCENT = re.compile(r"\\(?:['\"`^~=.]\s*\{?|[Hcvuk]\{)\\?([A-Za-z])\}?")
+_SCRIPT = re.compile(r"(?<!\s)\s*([_^])\s*\{\s*([^{}\\\s]{1,12})\s*\}")
+_BRACED_LETTER = re.compile(r"\{\s*(\w{1,3})\s*\}(?=\s*[_^])")
+_COMMAND = re.compile(r"\\([A-Za-z]+)\*?")
+
+
+def plain_math(text: str) -> str:
+    """Normalize the characters of a text, and rewrite LaTeX in it to letters, scripts and names."""
+    text = _composed(text)
+    if "\\" not in text and "^{" not in text and "_{" not in text:
+        return text
+    text = _ACCENT.sub(r"\1", text)
+    text = _LAYOUT.sub(" ", text)
+    text = _FACE.sub("", text)
+    text = _BRACED_LETTER.sub(r"\1", text)
+    text = _SCRIPT.sub(r"\1\2", text)
+    return _COMMAND.sub(r" \1 ", text)
 
 
 def _notation(text: str) -> str:
@@ -333,7 +362,7 @@ def _notation(text: str) -> str:
 
 
 #: Normalizations of a text: without mathematics, with LaTeX's spellings of symbols, or with all notations of formulas.
-MATHEMATICS: Mapping[str, Callable[[str], str]] = {"none": _composed, "latex": _latex, "notation": _notation}
+MATHEMATICS: Mapping[str, Callable[[str], str]] = {"none": _composed, "latex": plain_math, "notation": _notation}
 #: Increased when a normalization changes the terms of texts: an index records the revision that produced its terms, and
 #: `rifflux doctor --repair` recomputes them.
 REVISIONS: Mapping[str, int] = {"none": 1, "latex": 1, "notation": 2}
@@ -459,38 +488,3 @@ def _differing(one: str, other: str) -> tuple[str, str]:
     while end < min(len(one), len(other)) and one[-1 - end] == other[-1 - end]:
         end += 1
     return one[: len(one) - end], other[: len(other) - end]
-
-
-# Normalization of LaTeX and Unicode mathematics for the tokenizer
-
-
-#: Commands that only change the appearance of their argument.
-_FACE = re.compile(
-    r"\\(?:mathcal|mathbf|mathbb|mathfrak|mathrm|mathit|mathsf|mathscr|mathop|textit|textbf|textrm|texttt|text"
-    r"|emph|operatorname\*?|overline|widetilde|widehat|underline|bar|hat|tilde|boldsymbol)\b\s*"
-)
-#: Commands and environments of layout, without content.
-_LAYOUT = re.compile(
-    r"\\(?:begin|end)\s*\{[^{}]{0,40}\}(?:\[[^\[\]]{0,40}\])?"
-    r"|\\(?:label|ref|eqref|cite|input|include|includegraphics)\s*(?:\[[^\[\]]*\])?\{[^{}]*\}"
-    r"|\\(?:item|left|right|big|Big|bigl|bigr|quad|qquad|noindent|medskip|smallskip|bigskip|it|bf|rm|sf|tt|em"
-    r"|displaystyle|limits|nolimits|colon|ldots|cdots|dots|xymatrix|ar|hline|centering|par)\b"
-    r"|\\[,;:!> ]"
-)
-#: Accents as commands before a single letter: `\\'etale`, `Erd\\H{o}s`, `\\"{u}ber`.
-_ACCENT = re.compile(r"\\(?:['\"`^~=.]\s*\{?|[Hcvuk]\{)\\?([A-Za-z])\}?")
-_SCRIPT = re.compile(r"(?<!\s)\s*([_^])\s*\{\s*([^{}\\\s]{1,12})\s*\}")
-_BRACED_LETTER = re.compile(r"\{\s*(\w{1,3})\s*\}(?=\s*[_^])")
-_COMMAND = re.compile(r"\\([A-Za-z]+)\*?")
-
-
-def plain_math(text: str) -> str:
-    """Rewrite LaTeX to letters, scripts and names; text without a backslash or braced script is unchanged."""
-    if "\\" not in text and "^{" not in text and "_{" not in text:
-        return text
-    text = _ACCENT.sub(r"\1", text)
-    text = _LAYOUT.sub(" ", text)
-    text = _FACE.sub("", text)
-    text = _BRACED_LETTER.sub(r"\1", text)
-    text = _SCRIPT.sub(r"\1\2", text)
-    return _COMMAND.sub(r" \1 ", text)

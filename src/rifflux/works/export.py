@@ -162,5 +162,5 @@ def verify(
     `visible` is the license policy, by default that of the store's owner. `parts` are the stores of conversations and
     memories.
     """
-    rule = visible or (LicensePolicy().of(store) if store else LicensePolicy())
+    rule = visible or LicensePolicy(store=store)
     return verify_pack(pack, CITING, rule.document, *((store, *parts) if store else ()))
