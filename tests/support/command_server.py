@@ -13,6 +13,7 @@ The client imports nothing of the package, so that shell scripts can use it as t
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -20,6 +21,7 @@ import select
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from runpy import run_module
@@ -177,7 +179,7 @@ def _status_of(pid: int, connection: socket.socket) -> int:
 
 
 def _become(asked: dict[str, Any], descriptors: list[int]) -> None:
-    """Turn this process into the command. It ends as any program does: threads are joined, buffers are written."""
+    """Turn this process into the command."""
     for number in (*FORWARDED, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -199,9 +201,53 @@ def _become(asked: dict[str, Any], descriptors: list[int]) -> None:
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.argv = [asked["module"], *asked["arguments"]]
+    if asked["module"] == "rifflux":
+        _forget_others(asked["arguments"])
 
-    run_module(asked["module"], run_name="__main__", alter_sys=True)
-    sys.exit(0)
+    try:
+        run_module(asked["module"], run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        if not isinstance(ended.code, int | None):
+            raise
+        _end(ended.code or 0)
+    _end(0)
+
+
+def _forget_others(arguments: Sequence[str]) -> None:
+    """Leave the application only the commands that a process of its own would have imported for these arguments."""
+    from rifflux.surfaces.cli.app import app
+    from rifflux.surfaces.cli.main import needed
+
+    modules = {f"rifflux.surfaces.cli.{command}" for command in needed(arguments[:1])}
+    commands = app.registered_commands
+    app.registered_commands = [each for each in commands if _module_of(each.callback) in modules]
+    groups = []
+    for group in app.registered_groups:
+        inner = group.typer_instance
+        assert inner
+        if _module_of(inner.registered_commands[0].callback) in modules:
+            groups.append(group)
+    app.registered_groups = groups
+
+
+def _module_of(callback: Callable[..., Any] | None) -> str:
+    assert callback
+    return callback.__module__
+
+
+def _end(status: int) -> None:
+    """End as any program does: threads are joined, functions for the end are called, buffers are written.
+
+    The modules are not taken apart, for which all their pages would be copied: that takes half of a command's time.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:  # the interpreter tells of it, and has a status for it
+        sys.exit(status)
+    os._exit(status)
 
 
 def _fork_servers_are_forked() -> None:
