@@ -12,9 +12,23 @@ from pathlib import Path
 from typing import TypeVar
 
 from rifflux.retrieve.steps import calibrate
-from rifflux.types import Filter
+from rifflux.store.sqlite.query import from_bytes
+from rifflux.types import Filter, Vectors
 
-__all__ = ["MARK", "NAMES", "SCOPES", "SHARES", "cached", "forget", "program", "questions", "sample", "tell", "timed"]
+__all__ = [
+    "MARK",
+    "NAMES",
+    "SCOPES",
+    "SHARES",
+    "cached",
+    "forget",
+    "program",
+    "questions",
+    "sample",
+    "stored_vectors",
+    "tell",
+    "timed",
+]
 
 #: The development collections, with `:QRELS` for another set of judgements, and those asked within a scope.
 NAMES = (
@@ -86,3 +100,10 @@ def timed(what: str, work: Callable[[Item], Found], items: Sequence[Item]) -> li
 def tell(what: str, value: float, high: float | None = None) -> None:
     """Print a figure, with what one in twenty exceeds."""
     print(f"{what:<58} {value:>9.4g}" + (f"   {high:.3g}" if high is not None else ""), flush=True)
+
+
+def stored_vectors(data: Sequence[bytes]) -> Vectors:
+    """Return vectors as the database holds them (rows, dimension): four bytes of the scale, two a component."""
+    values, scales = from_bytes(data, len(data[0]) // 2 - 2)
+    found: Vectors = values * scales[:, None]
+    return found

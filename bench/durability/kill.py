@@ -55,7 +55,7 @@ TABLES = {
     "chunks": """
         select uid, headings, text, span_start, span_end, hash, position from chunk where owner = 0 order by uid""",
     "vectors": """
-        select chunk.uid, vector.hash, vector.data from vector join chunk on chunk.id = vector.chunk
+        select chunk.uid, vector.hash, vector.rounded from vector join chunk on chunk.id = vector.chunk
         join model on model.id = vector.model where model.state = 'active' and chunk.owner = 0 order by chunk.uid""",
 }
 
@@ -178,7 +178,7 @@ def repair(world: World) -> None:
     connection.set_busy_timeout(10_000)
     connection.execute("begin immediate")
     connection.execute("delete from chunk_terms where rowid % 7 = 0")
-    connection.execute("update vector set data = zeroblob(8) where id % 5 = 0")
+    connection.execute("update vector set rounded = zeroblob(8) where id % 5 = 0")
     connection.execute("commit")
     connection.close()
     rifflux.repair(world.db)

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from bench.quality.kept import PAGE, markdown
-from bench.shared import NAMES, SCOPES, forget
+from bench.shared import NAMES, SCOPES, forget, stored_vectors
 from bench.speed.peers import ENGINES, EngineFailed, give, measured_engine
 from rifflux.evaluate import Cache, Collection, read_beir
 from rifflux.evaluate.measures import measured
@@ -48,7 +48,7 @@ PEERS = ("opensearch",)
 MODES = (LEXICAL, SEMANTIC, HYBRID)
 CROSS_ENCODER = "cross-encoder"
 PASSAGES = """
-select document.key, document.title, chunk.text, vector.data, json_extract(document.metadata, :scope)
+select document.key, document.title, chunk.text, vector.rounded, json_extract(document.metadata, :scope)
 from chunk join document on document.id = chunk.document join vector on vector.chunk = chunk.id
 order by chunk.id"""
 
@@ -273,7 +273,7 @@ def _give(work: Path, collection: Collection, index: Index) -> list[str]:
     store: Any = index.admin.store
     rows = store.view.rows(PASSAGES, {"scope": f"$.{collection.scope or 'none'}"})
     documents, titles, texts, data, scopes = zip(*rows, strict=True)
-    vectors = np.frombuffer(b"".join(data), np.float32).reshape(len(rows), -1)
+    vectors = stored_vectors(data)
     questions = [question.text for question in collection.questions]
     embedded = np.stack([*map(index.admin.embedder.embed_query, questions)])
     passages = (

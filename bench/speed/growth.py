@@ -28,7 +28,7 @@ import apsw
 import numpy as np
 
 import rifflux
-from bench.shared import MARK, SHARES, cached, program, questions
+from bench.shared import MARK, SHARES, cached, program, questions, stored_vectors
 from bench.speed.vectors import opened, recall
 from rifflux.store import AnalyzedChunk, DocumentChange, Placed, Removal, by_meaning
 from rifflux.store.sqlite import SqliteStore
@@ -54,7 +54,7 @@ STEP = 7919
 CHANGES = 10
 
 _ROWS = """
-select document.title, chunk.text, vector.data
+select document.title, chunk.text, vector.rounded
 from chunk join document on document.id = chunk.document join vector on vector.chunk = chunk.id
 order by chunk.id"""
 
@@ -69,7 +69,7 @@ class Source:
         rows = connection.execute(_ROWS).fetchall()
         places = np.linspace(0, len(rows) - 1, min(size, len(rows))).astype(int).tolist()
         titles, texts, data = zip(*[rows[place] for place in places], strict=True)
-        self.titles, self.vectors = titles, np.stack([np.frombuffer(each, np.float32) for each in data])
+        self.titles, self.vectors = titles, stored_vectors(data)
         self.halves = [_halves(text) for text in texts]
         self.terms = [tuple(analyzer().joined(half) for half in halves) for halves in self.halves]
         self.title_terms = [analyzer().joined(title) for title in titles]

@@ -23,6 +23,7 @@ import apsw
 import numpy as np
 
 import rifflux
+from bench.shared import stored_vectors
 from rifflux.evaluate import read_beir
 from rifflux.evaluate.collection import JudgedQuestion
 from rifflux.evaluate.measures import measured
@@ -47,7 +48,7 @@ NEAR, ROUNDING = 20, 1e-5
 HEAD = "| engine | build s | size MB | peak MB | hybrid p50 | p95 | p99 ms | vectors p50 ms | recall@20 | nDCG@10 |"
 
 CHUNKS = """
-select document.namespace || '/' || document.key as document, document.title, document.kind, chunk.text, vector.data
+select document.namespace || '/' || document.key as document, document.title, document.kind, chunk.text, vector.rounded
 from chunk join document on document.id = chunk.document join vector on vector.chunk = chunk.id
 order by chunk.id limit ?"""
 
@@ -120,7 +121,7 @@ def _prepare(arguments: argparse.Namespace, questions: Sequence[tuple[str, Judge
     work, rows = arguments.work, _rows(arguments)
     with rifflux.open(arguments.index, create=False) as index:
         asked = np.stack([index.admin.embedder.embed_query(question.text) for _, question in questions])
-    vectors = np.frombuffer(b"".join(row[4] for row in rows), np.float32).reshape(len(rows), -1)
+    vectors = stored_vectors([row[4] for row in rows])
     texts = ({"title": row[1], "kind": row[2], "text": row[3]} for row in rows)
     give(work, texts, vectors, [question.text for _, question in questions], asked)
     return [row[0] for row in rows]

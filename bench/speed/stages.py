@@ -100,7 +100,7 @@ def _tables(arguments: argparse.Namespace, work: Path, size: int) -> Iterator[st
 
 def _prepared(arguments: argparse.Namespace, work: Path, size: int) -> dict[str, list[int]]:
     """Write the texts, vectors and questions, unless they are there; return the questions' places by kind."""
-    from bench.shared import questions
+    from bench.shared import questions, stored_vectors
     from bench.speed.peers import CHUNKS, give
 
     known = work / "kinds.json"
@@ -118,7 +118,7 @@ def _prepared(arguments: argparse.Namespace, work: Path, size: int) -> dict[str,
         texts = everyday + _frequent([row[3] for row in rows])
         with rifflux.open(arguments.index, create=False) as index:
             asked = np.stack([index.admin.embedder.embed_query(text) for text in texts])
-        vectors = np.frombuffer(b"".join(row[4] for row in rows), np.float32).reshape(len(rows), -1)
+        vectors = stored_vectors([row[4] for row in rows])
         give(work, ({"title": row[1], "kind": row[2], "text": row[3]} for row in rows), vectors, texts, asked)
         counted = range(len(everyday))
         warming = min(WARMING, len(everyday) // 2)

@@ -55,6 +55,7 @@ from rifflux.store import (
     Write,
     open_store,
 )
+from rifflux.store.sqlite.query import rounded_all
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.types import Document, Notice, Progress, Vectors
 
@@ -351,7 +352,7 @@ class Copying:
             mine.catalog.write(*(Removal(namespace, [key]) for namespace, key in names))
             _put_documents(mine, changed, placed, known)
             # What has no vector in the source may have one in the copy, if the same text has one there.
-            stored = mine.semantic.vectors_of(np.array([*vectors], np.int64), exact=True)
+            stored = rounded_all(mine.semantic.vectors_of(np.array([*vectors], np.int64)))
             digests = {id: _digest(id, vector.tobytes().hex()) for id, vector in vectors.items()}
             known_digests = {id: _digest(id, stored[id].tobytes().hex()) for id in vectors if id in stored}
             missing = {id: vector for id, vector in vectors.items() if digests[id] != known_digests.get(id)}
@@ -559,7 +560,8 @@ def _vectors_of(view: Store, some: Sequence[StoredDocument]) -> dict[int, Vector
     ids = [each.chunk.id for stored in some for each in stored.placed.change.chunks]
     if not ids or view.semantic.model() is None:
         return {}
-    found = view.semantic.vectors_of(np.array(ids, np.int64), exact=True)
+    # An engine may keep them rounded, and the copy of another's must equal it.
+    found = rounded_all(view.semantic.vectors_of(np.array(ids, np.int64)))
     return {id: found[id] for id in ids if id in found}
 
 

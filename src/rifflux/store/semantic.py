@@ -90,17 +90,13 @@ class Generations(Protocol):
 class Semantic(Protocol):
     """The vectors of one owner's chunks; the model is the whole index's. Specified by `testing.SemanticContract`."""
 
-    def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
-        """Return the vector of each chunk by id, without chunks that have none.
-
-        With `exact`, not rounded, even if that is slower.
-        """
+    def vectors_of(self, ids: Ids) -> Mapping[int, Vectors]:
+        """Return the vector of each chunk by id, without chunks that have none."""
 
     def sample(self, most: int) -> tuple[Ids, Vectors]:
         """Return chunks with a vector, those of the lowest ids, and their vectors: (chunks, dimension).
 
-        Ids are hashes, so the sample is random, and the same for equal contents. The vectors may be rounded. Cached
-        until something changes.
+        Ids are hashes, so the sample is random, and the same for equal contents. Cached until something changes.
         """
 
     def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
@@ -115,6 +111,7 @@ class Semantic(Protocol):
     def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
         """Store vectors for chunks that still have the given hash; return their number.
 
+        They may be stored as 16-bit integers with a scale each.
         `model` is as in `pending`; raises ModelMismatch if that model is neither in use nor being built.
         """
 

@@ -850,8 +850,7 @@ class MemorySemantic(Semantic):
     def _known(self, model: str | None = None) -> dict[int, tuple[int, Vectors]]:
         return self.view.vectors(model or self.view.in_use())
 
-    def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
-        del exact
+    def vectors_of(self, ids: Ids) -> Mapping[int, Vectors]:
         known = self._known()
         return {id: known[id][1] for id in ids.tolist() if id in known}
 

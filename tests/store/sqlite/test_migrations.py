@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import apsw
+import numpy as np
 import pytest
 
+from rifflux.errors import UnusableIndex
 from rifflux.service.nouns import (
     CollectionRecord,
     Event,
@@ -24,7 +28,11 @@ from rifflux.service.nouns import (
 )
 from rifflux.service.registry import Registry
 from rifflux.store import Store, open_store
+from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.query import rounded
+from rifflux.types import Vectors
 from rifflux.types.nouns import iso_time
+from tests.support.places import small_disk
 
 #: Rows as version 3 of the tables had them.
 ROWS = """
@@ -86,3 +94,67 @@ def test_feedback_and_sharing_are_there(store: Store) -> None:
     assert sharing.grants(birds.owner) == [Grant("birders", write=True)]
     assert sharing.groups() == {"birders": ("bob",), "empty": ()}
     assert sharing.shared_with("bob") == [(birds, True)]
+
+
+def of_schema_5(path: Path, count: int) -> Vectors:
+    """Write an index of the tables of version 5 with vectors of chunks; return them in the order of the chunks."""
+    path.write_bytes(gzip.decompress((Path(__file__).parent / "schema-5.db.gz").read_bytes()))
+    drawn = np.random.default_rng(5).standard_normal((count, 32), np.float32)
+    vectors = np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)
+    with closing(apsw.Connection(str(path))) as connection, connection:
+        connection.execute("delete from vector")
+        chunks = range(1000, 1000 + count)
+        model = connection.execute("select id from model where state = 'active'").get
+        connection.executemany(
+            "insert into chunk (id, uid, document, position, headings, text, span_start, span_end, hash) "
+            "values (?1, ?1, 1, ?1, '[]', 'text', 0, 4, ?1)",
+            [(chunk,) for chunk in chunks],
+        )
+        connection.executemany(
+            "insert into vector (model, chunk, hash, data) values (?, ?2, ?2, ?3)",
+            [(model, chunk, vector.tobytes()) for chunk, vector in zip(chunks, vectors, strict=True)],
+        )
+    return vectors
+
+
+def test_vectors_are_rounded_and_their_space_is_given_back(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    vectors = of_schema_5(path, 3000)
+    before = path.stat().st_size
+    with closing(SqliteStore.open(str(path))) as store:
+        known = store.semantic.vectors_of(np.arange(1000, 4000))
+        values, scales = rounded(vectors)
+        assert np.array_equal(np.array([*known.values()]), values * scales[:, None])
+    assert before - path.stat().st_size > vectors.nbytes * 0.4
+    with closing(apsw.Connection(str(path))) as connection:
+        assert connection.pragma("integrity_check") == "ok"
+
+
+def test_a_vector_of_a_wrong_length_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    of_schema_5(path, 3)
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("update vector set data = zeroblob(8) where chunk = 1001")
+    with closing(SqliteStore.open(str(path))) as store:
+        assert [*store.semantic.vectors_of(np.array([1000, 1001, 1002]))] == [1000, 1002]
+        assert 1001 in [each.id for batch in store.semantic.pending(100) for each in batch]
+
+
+def test_a_disk_that_fills_while_vectors_are_rounded_leaves_the_index_as_it_was(tmp_path: Path) -> None:
+    of_schema_5(tmp_path / "index.db", 3000)
+    size = (tmp_path / "index.db").stat().st_size
+    with small_disk(tmp_path / "disk", (size >> 10) + 200) as disk:
+        path = disk / "index.db"
+        shutil.copy(tmp_path / "index.db", path)
+        with closing(apsw.Connection(str(path))) as connection:
+            before = connection.execute("select id, chunk, hash, data from vector order by id").fetchall()
+        with pytest.raises(UnusableIndex, match="full"):
+            SqliteStore.open(str(path))
+        assert not list(disk.glob("*.schema-*"))
+        with closing(apsw.Connection(str(path))) as connection:
+            assert connection.pragma("user_version") == 5
+            assert connection.execute("select id, chunk, hash, data from vector order by id").fetchall() == before
+            assert connection.pragma("integrity_check") == "ok"
+        subprocess.run(["mount", "-o", "remount,size=9000k", str(disk)], check=True)
+        with closing(SqliteStore.open(str(path))) as store:
+            assert len(store.semantic.vectors_of(np.arange(1000, 4000))) == 3000

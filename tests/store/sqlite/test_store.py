@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import apsw
 import pytest
@@ -38,6 +39,7 @@ from rifflux.store.sqlite.connection import locks
 from rifflux.store.sqlite.connection.connect import SCHEMA_VERSION, connect
 from rifflux.store.sqlite.connection.derived import BackgroundBuilder
 from rifflux.store.sqlite.lexical import words_index
+from rifflux.store.sqlite.query import from_bytes
 from rifflux.store.sqlite.semantic import vector_index
 from rifflux.testing import (
     AccountsContract,
@@ -333,6 +335,13 @@ def test_files_of_an_index_without_their_inodes_are_opened_once_more(tmp_path: P
         for column in ("problem_kind", "inode", "ctime_ns"):
             connection.execute(f"alter table file drop column {column}")
         connection.execute("alter table chunk drop column line")
+        stored: list[Any] = connection.execute("select model, chunk, hash, rounded from vector").fetchall()
+        connection.execute("drop table vector")
+        (former,) = [each for each in tables_of(5, tmp_path) if each.lower().startswith("create table vector")]
+        connection.execute(former)
+        values, scales = from_bytes([data for *_, data in stored], 32)
+        floats = [(*row[:-1], each.tobytes()) for row, each in zip(stored, values * scales[:, None], strict=True)]
+        connection.executemany("insert into vector (model, chunk, hash, data) values (?, ?, ?, ?)", floats)
         connection.execute("drop table service_record")
         for statement in tables_of(3, tmp_path) - tables_of(4, tmp_path):
             connection.execute(statement)
@@ -386,7 +395,7 @@ def test_doctor_finds_a_damaged_word_index(path: Path) -> None:
 def test_doctor_finds_vectors_of_an_older_text(path: Path) -> None:
     connection = apsw.Connection(str(path))
     connection.execute("insert into model values (1, 'm', 'hash', 2, 'f', 'm', 'active')")
-    connection.execute("insert into vector (model, chunk, hash, data) values (1, 1, 99, zeroblob(8))")
+    connection.execute("insert into vector (model, chunk, hash, rounded) values (1, 1, 99, zeroblob(8))")
     connection.close()
     store = SqliteStore.open(str(path))
     assert any("older text" in problem.what for problem in store.check())

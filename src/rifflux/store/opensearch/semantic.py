@@ -105,8 +105,7 @@ class OpenSearchSemantic(Semantic):
             known.clear()
         return known
 
-    def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
-        del exact
+    def vectors_of(self, ids: Ids) -> Mapping[int, Vectors]:
         field = self._field()
         if field is None or not len(ids):
             return {}

@@ -197,7 +197,7 @@ def _exact_cosines(store: Store, vector: Vectors | None, ids: Ids) -> Scores:
     """Return the cosine of each chunk with a vector, by the vectors as stored; 0 for chunks without one."""
     cosines = np.zeros(len(ids))
     length = 0.0 if vector is None else float(np.linalg.norm(vector))
-    known = store.semantic.vectors_of(ids, exact=True) if length else {}
+    known = store.semantic.vectors_of(ids) if length else {}
     rows = [row for row, id in enumerate(ids.tolist()) if id in known]
     if rows:
         stacked = np.array([known[id] for id in ids[rows].tolist()], np.float64)

@@ -480,7 +480,7 @@ class CandidateGenerator:
 
     def _like(self, named: NamedWork) -> Gathered:
         """Return works similar to a work, by its most characteristic words and its vector, without the work itself."""
-        vector = self.searcher.view.store.semantic.vectors_of(np.array([named.id], np.int64), exact=True).get(named.id)
+        vector = self.searcher.view.store.semantic.vectors_of(np.array([named.id], np.int64)).get(named.id)
         plan = self._titled(named)
         title = replace(plan.query, required=(), anchors=(), specificity=0.0)
         telling = replace(title, clauses=self._telling(named), variants=(), beside=(), prefixes=())

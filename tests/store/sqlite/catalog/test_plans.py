@@ -77,7 +77,7 @@ def _gone_through(store: SqliteStore, work: Callable[[SqliteStore], object]) -> 
         step
         for step in steps
         if (step.startswith("SCAN ") and step.split()[1] in LARGE)
-        or step.endswith(("(owner=?)", "vector_owner (owner=? AND model=?)"))
+        or step.endswith(("(owner=?)", "vector_model (model=? AND owner=?)"))
     ]
 
 

@@ -23,9 +23,9 @@ from tests.support.places import word
 
 DOCUMENTS = 40
 
-NAN = np.full(64, np.nan, np.float32).tobytes()
-ZERO = np.zeros(64, np.float32).tobytes()
-LONG = np.full(64, 3, np.float32).tobytes()
+NAN = np.float32(np.nan).tobytes() + np.ones(64, np.int16).tobytes()
+ZERO = np.float32(0).tobytes() + np.zeros(64, np.int16).tobytes()
+LONG = np.float32(0.1).tobytes() + np.full(64, 30, np.int16).tobytes()
 
 #: What is done to the database behind everybody's back, and what doctor calls it.
 FAULTS: dict[str, Any] = {
@@ -33,10 +33,10 @@ FAULTS: dict[str, Any] = {
     "vector of another text": ("update vector set hash = hash + 1 where chunk = 3", "older text"),
     "vector of a strange model": ("update vector set model = 77 where chunk = 3", "another model"),
     "vector without a chunk": ("update vector set chunk = 777 where chunk = 3", "no chunk"),
-    "vector too short": ("update vector set data = zeroblob(8) where chunk = 3", "older text of it, or to another"),
-    "vector not a number": ("update vector set data = ?1 where chunk = 3", "hold no numbers", NAN),
-    "vector of no length": ("update vector set data = ?1 where chunk = 3", "no length", ZERO),
-    "vector too long": ("update vector set data = ?1 where chunk = 3", "hold no numbers", LONG),
+    "vector too short": ("update vector set rounded = zeroblob(8) where chunk = 3", "older text of it, or to another"),
+    "vector not a number": ("update vector set rounded = ?1 where chunk = 3", "hold no numbers", NAN),
+    "vector of no length": ("update vector set rounded = ?1 where chunk = 3", "no length", ZERO),
+    "vector too long": ("update vector set rounded = ?1 where chunk = 3", "hold no numbers", LONG),
     "vector of another owner": ("update vector set owner = 5 where chunk = 3", "another owner"),
     "chunk of another owner": ("update chunk set owner = 5 where id = 3", "another owner"),
     "model of another dimension": ("update model set dimension = 32", "another model"),

@@ -47,9 +47,8 @@ def told(store: SqliteStore) -> list[Any]:
             query = Query("", filter=filter)
             ranking = semantic.nearest(query, vector, 20)
             found += [ranking.ids.tolist(), ranking.scores.tolist()]
-            for exact in (True, False):
-                vectors = semantic.vectors_of(ranking.ids, exact=exact)
-                found.append({id: each.tolist() for id, each in vectors.items()})
+            vectors = semantic.vectors_of(ranking.ids)
+            found.append({id: each.tolist() for id, each in vectors.items()})
     ids, sample = semantic.sample(50)
     return [*found, ids.tolist(), sample.tolist()]
 

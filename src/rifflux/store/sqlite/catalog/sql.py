@@ -272,8 +272,8 @@ ANY_VECTOR = "select 1 from vector where owner = ? limit 1"
 # Only from the same owner: a chunk with a vector at once would reveal that somebody else has this text. Left to itself,
 # SQLite would search by model, which all the owner's vectors share.
 TAKE_OVER_VECTOR = """
-insert or ignore into vector (model, chunk, owner, hash, data)
-select model, :chunk, owner, hash, data from vector indexed by vector_hash
+insert or ignore into vector (model, chunk, owner, hash, rounded)
+select model, :chunk, owner, hash, rounded from vector indexed by vector_hash
 where hash = :hash and owner = :owner and model in (select id from model where state in ('active', 'building'))
 group by model"""
 

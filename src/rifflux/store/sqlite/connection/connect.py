@@ -37,12 +37,12 @@ from rifflux.store.sqlite.connection.counts import field_counts
 from rifflux.store.sqlite.connection.exchange import WHOLE, finish_interrupted
 from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
 from rifflux.store.sqlite.connection.migrations import MIGRATIONS as MIGRATIONS
-from rifflux.store.sqlite.connection.tables import SCRIPTS, TABLES, TERM_TABLES, TRIGGERS
+from rifflux.store.sqlite.connection.tables import SCRIPTS, TABLES, TERM_TABLES, TRIGGERS, VECTOR_TRIGGERS
 from rifflux.types.temporary import partial, sweep
 
 #: The application id in the file's header, "RFLX", which distinguishes the database from those of other programs.
 APPLICATION_ID = 0x52464C58
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 #: SQLite's VFS without locks, and without checksums of pages.
 UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
 #: The size of a page, in bytes.
@@ -53,6 +53,8 @@ RESERVED = 8
 LOG_BYTES = 64 << 20
 #: With less free space than this, a disk is full: SQLite's shared memory grows in such steps.
 ROOM_BYTES = 32 << 10
+#: The share of free pages from which a migrated file is shortened.
+_FREED = 0.125
 _MAGIC = b"SQLite format 3\0"
 _MAIN_FILE = [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
 _IMMUTABLE = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -305,7 +307,7 @@ def write_schema(connection: apsw.Connection, path: Path | None) -> None:
         # Another process may have finished while this one waited for the lock.
         version = version_of(connection)
         if not version:
-            for script in (*SCRIPTS, TRIGGERS):
+            for script in (*SCRIPTS, TRIGGERS, VECTOR_TRIGGERS):
                 connection.execute(script)
         else:
             _migrate(connection, version, path)
@@ -316,6 +318,22 @@ def write_schema(connection: apsw.Connection, path: Path | None) -> None:
         raise
     connection.execute("commit")
     connection.execute("pragma foreign_keys = on")
+    if version:
+        _give_back(connection)
+
+
+def _give_back(connection: apsw.Connection) -> None:
+    """Shorten the file by the pages that a migration freed, if they are many.
+
+    Where there is no room for that, or the index is in use, later contents take those pages.
+    """
+    if connection.pragma("freelist_count") < _FREED * connection.pragma("page_count"):
+        return
+    # What is copied meanwhile may be more than the memory: it goes to a file, which has no name.
+    connection.execute("pragma temp_store = file")
+    with suppress(apsw.BusyError, apsw.FullError, apsw.IOError, apsw.CantOpenError):
+        connection.execute("vacuum")
+    connection.execute("pragma temp_store = memory")
 
 
 def differs(error: apsw.Error) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
 from typing import Any
 
 import apsw
+import numpy as np
 
 from rifflux.store.catalog import line_ranges
-from rifflux.store.sqlite.connection.tables import RECORDS
+from rifflux.store.sqlite.connection.tables import RECORDS, VECTOR_TABLE, VECTOR_TRIGGERS
 from rifflux.types import LINED
 
 _INSERT = "insert into service_record (owner, kind, key, user, time, amount, value)"
@@ -100,10 +102,49 @@ def _add_lines(connection: apsw.Connection) -> None:
         connection.executemany("update chunk set line = ? where id = ?", found)
 
 
+#: Vectors that are rounded at a time.
+_BATCH = 2048
+_FORMER = """
+select id, model, chunk, owner, hash, data from former_vector
+where id > ? and length(data) = 4 * (select dimension from model where model.id = former_vector.model)
+order by id limit ?"""
+_PUT_ROUNDED = "insert into vector (id, model, chunk, owner, hash, rounded) values (?, ?, ?, ?, ?, ?)"
+
+
+def _read(connection: apsw.Connection, statement: str, *bound: int) -> list[Any]:
+    return connection.execute(statement, bound).fetchall()
+
+
+def _round_vectors(connection: apsw.Connection) -> None:
+    """Store each vector as 16-bit integers with a scale, as it was packed and compared before.
+
+    A damaged vector, one of another length than its model's, is left out, and its chunk embedded again.
+    """
+    connection.execute("alter table vector rename to former_vector")
+    connection.execute("drop index if exists vector_hash")
+    connection.execute(VECTOR_TABLE)
+    after = 0
+    while rows := _read(connection, _FORMER, after, _BATCH):
+        after = rows[-1][0]
+        for _, some in groupby(rows, key=lambda row: len(row[-1])):
+            keys, data = zip(*[(row[:-1], row[-1]) for row in some], strict=True)
+            # As version 6 rounds, whatever is done by later ones.
+            vectors = np.frombuffer(b"".join(data), np.float32).reshape(len(data), -1)
+            scales = np.abs(vectors).max(axis=1, initial=0) / 32_767
+            values = np.rint(vectors / np.maximum(scales[:, None], np.finfo(np.float32).tiny))
+            stored = np.hstack([scales.astype("<f4")[:, None].view("<i2"), values.astype("<i2")])
+            put = [(*key, each.tobytes()) for key, each in zip(keys, stored, strict=True)]
+            connection.executemany(_PUT_ROUNDED, put)
+    # Its triggers and indexes go with it.
+    connection.execute("drop table former_vector")
+    connection.execute(VECTOR_TRIGGERS)
+
+
 #: The migration of the tables of each version to the next. It runs in the transaction that writes the new version, with
 #: foreign keys unchecked. A version without an entry cannot be read.
 MIGRATIONS: Mapping[int, Callable[[apsw.Connection], object]] = {
     2: _add_file_columns,
     3: _move_records,
     4: _add_lines,
+    5: _round_vectors,
 }

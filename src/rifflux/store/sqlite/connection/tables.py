@@ -131,18 +131,20 @@ create table if not exists model (
     state text not null
 );
 
+"""
+
+# A vector is a scale and 16-bit integers (`rounded` in `rifflux.store.sqlite.query`).
+VECTOR_TABLE = """
 create table if not exists vector (
     id integer primary key,
     model integer not null references model (id) on delete cascade,
     chunk integer not null references chunk (id) on delete cascade,
-    hash integer not null,
-    data blob not null,
     owner integer not null default 0,
-    unique (model, chunk)
+    hash integer not null,
+    rounded blob not null,
+    unique (chunk, model)
 );
-create index vector_chunk on vector (chunk);
--- Of indexes that serve alike SQLite takes one by their order, and rows come in that of the index.
-create index vector_owner on vector (owner, model);
+create index vector_model on vector (model, owner, chunk);
 create index vector_hash on vector (owner, hash);
 """
 
@@ -284,6 +286,9 @@ create trigger chunk_dropped_logged after delete on chunk
 when exists (select 1 from derived where name = 'words')
 begin insert into touched (chunk, what) values (old.id, 'words'); end;
 
+"""
+
+VECTOR_TRIGGERS = """
 create trigger vector_put_logged after insert on vector
 when exists (select 1 from derived where name = 'vectors')
     and new.model = (select id from model where state = 'active')
@@ -297,7 +302,7 @@ begin insert into touched (chunk, what) values (old.chunk, 'vectors'); end;
 
 PUT_CREDIT = "insert or ignore into credit values (?, ?, ?, ?)"
 
-SCRIPTS = (_DOCUMENTS, _WORKS, RECORDS, _LOG)
+SCRIPTS = (_DOCUMENTS, VECTOR_TABLE, _WORKS, RECORDS, _LOG)
 #: The names of all tables of an index.
 TABLES = frozenset(re.findall(r"^create (?:virtual )?table if not exists (\w+)", "".join(SCRIPTS), re.MULTILINE))
 #: The full-text tables: of the unnamed owner, and of all others.

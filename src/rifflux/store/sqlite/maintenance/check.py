@@ -16,6 +16,7 @@ from rifflux.store.mending import REVISION, Analysis, Problem, StoredChunk
 from rifflux.store.sqlite.connection.tables import TABLES, TERM_TABLES
 from rifflux.store.sqlite.maintenance.faults import FAULTS, orphans
 from rifflux.store.sqlite.maintenance.pages import DatabasePages
+from rifflux.store.sqlite.query import from_bytes
 from rifflux.types import Vectors
 
 #: The tables of the word index, each with the condition on the chunks that it contains.
@@ -38,9 +39,9 @@ _EVERY_ROW = "select * from {table}"
 _REVISION = "select value from setting where name = ?"
 _ACTIVE = "select exists (select 1 from model where state = 'active')"
 _VECTORS = """
-select vector.id, vector.data, chunk.text, model.dimension
+select vector.id, vector.rounded, chunk.text, model.dimension
 from vector join chunk on chunk.id = vector.chunk join model on model.id = vector.model
-where vector.id > :after and length(vector.data) = 4 * model.dimension order by vector.id limit :batch"""
+where vector.id > :after and length(vector.rounded) = 4 + 2 * model.dimension order by vector.id limit :batch"""
 # If the embedded text is not made of these columns alone, in this order, only the chunk's creator can compute its hash.
 _CHUNKS = """
 select chunk.id, chunk.hash, document.title, chunk.headings, iif(chunk.span_end, chunk.text, ''),
@@ -195,8 +196,9 @@ def changed_chunks(connection: apsw.Connection, analysis: Analysis) -> Iterator[
 
 def strange_vectors(connection: apsw.Connection) -> Iterator[int]:
     """Yield vectors that are not of unit length; length zero is valid for a text without letters."""
-    for id, data, text, _dimension in _batches(connection, _VECTORS):
-        length = _length(np.frombuffer(data, np.float32))
+    for id, data, text, dimension in _batches(connection, _VECTORS):
+        values, scales = from_bytes([data], dimension)
+        length = _length(values * scales[:, None])
         if not 0.99 < length < 1.01 and not (length == 0 and not any(each.isalnum() for each in text)):
             yield id
 

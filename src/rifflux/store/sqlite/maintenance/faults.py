@@ -20,11 +20,13 @@ class Fault:
 _LOST_DOCUMENT = "document not in (select id from document)"
 _BAD_VECTORS = """
 select vector.id from vector left join chunk on chunk.id = vector.chunk left join model on model.id = vector.model
-where chunk.id is null or model.id is null or vector.hash <> chunk.hash or length(vector.data) <> 4 * model.dimension"""
+where chunk.id is null or model.id is null or vector.hash <> chunk.hash
+    or length(vector.rounded) <> 4 + 2 * model.dimension"""
 
 # All vectors of a model agree in length, and only the model's row differs.
 _OTHER_DIMENSION = """(
-    select min(length(data)) = max(length(data)) and max(length(data)) > 0 and max(length(data)) <> 4 * model.dimension
+    select min(length(rounded)) = max(length(rounded)) and max(length(rounded)) > 4
+        and max(length(rounded)) <> 4 + 2 * model.dimension
     from vector where vector.model = model.id
 )"""
 
@@ -131,8 +133,8 @@ FAULTS = (
         "models have vectors of another dimension than theirs",
         f"select count(*) from model where {_OTHER_DIMENSION}",
         (
-            "update model set dimension = (select length(data) / 4 from vector where vector.model = model.id limit 1) "
-            f"where {_OTHER_DIMENSION}",
+            "update model set dimension = (select (length(rounded) - 4) / 2 from vector "
+            f"where vector.model = model.id limit 1) where {_OTHER_DIMENSION}",
         ),
         "gave them that of their vectors",
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from rifflux import kernels
 from rifflux.store.sqlite.filters import among
-from rifflux.store.sqlite.query import best
+from rifflux.store.sqlite.query import best, from_bytes, rounded
 from rifflux.types import Ids, Ranking, Scores, Vectors
 
 #: The number of rows read at a time when each is needed only once.
 BLOCK = 4096
 #: An upper bound on the effect of rounding on a cosine.
 _ROUNDED = 1e-5
-_LARGEST = np.iinfo(np.int16).max
 #: What a component of one is of a vector that rows are compared with. Up to 2**17 components, no sum of products with
 #: 16-bit integers exceeds what a 64-bit float holds exactly.
 PARTS = float(1 << 29)
@@ -28,7 +27,7 @@ PARTS = float(1 << 29)
 RESCORED = 256
 
 VECTORS = """
-select vector.chunk, chunk.uid, chunk.document, vector.data
+select vector.chunk, chunk.uid, chunk.document, vector.rounded
 from vector join model on model.id = vector.model and model.state = 'active' join chunk on chunk.id = vector.chunk
 where vector.owner = :owner"""
 
@@ -80,9 +79,9 @@ class Matrix:
     def of(cls, rows: list[Any], dimension: int) -> Matrix:
         """Return a matrix from rows of chunk, id, document and the vector's bytes."""
         *numbers, data = zip(*rows, strict=True) if rows else ((), (), (), ())
-        vectors = np.frombuffer(b"".join(data), np.float32).reshape(len(rows), dimension)
+        values, scales = from_bytes(data, dimension)
         chunks, ids, documents = np.array(numbers, np.int64)
-        return cls(chunks, ids, documents, vectors)
+        return cls(chunks, ids, documents, values * scales[:, None])
 
     def where(self, mask: NDArray[np.bool_]) -> Matrix:
         """Return the rows selected by a mask."""
@@ -102,8 +101,8 @@ class Matrix:
     def nearest(self, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
         """Rank the `limit` allowed rows of highest cosine with a unit vector.
 
-        Cosines are rounded like those of packed vectors: when vectors are packed depends on the content of all owners,
-        which other digits would reveal.
+        Cosines have the digits of packed vectors: when vectors are packed depends on the content of all owners, which
+        other digits would reveal.
         """
         ids = self.ids
         vectors = self.vectors
@@ -139,20 +138,6 @@ def cosines_of(values: NDArray[np.int16], scales: NDArray[np.float32], rows: Ids
         floats[: len(some)] = raw[: len(some)]
         np.vecdot(floats[: len(some)], whole, out=found[start : start + len(some)])
     return found * (scales[rows].astype(np.float64) / PARTS)
-
-
-def rounded(vectors: Vectors) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
-    """Return vectors as they are packed: as integers, with a scale for each."""
-    scales = (np.abs(vectors).max(axis=1, initial=0) / _LARGEST).astype("<f4")
-    return np.rint(vectors / np.maximum(scales[:, None], np.finfo(np.float32).tiny)).astype("<i2"), scales
-
-
-def rounded_all(vectors: Mapping[int, Vectors]) -> Mapping[int, Vectors]:
-    """Return vectors rounded like packed ones."""
-    if not vectors:
-        return vectors
-    values, scales = rounded(np.array([*vectors.values()], np.float32))
-    return dict(zip(vectors, values * scales[:, None], strict=True))
 
 
 def scanned(

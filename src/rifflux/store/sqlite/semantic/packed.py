@@ -1,9 +1,8 @@
 """All vectors of the active model in one memory-mapped file beside the database.
 
-A vector is stored twice: as the sign bits of its components, which are scanned, and as 16-bit integers with one scale
-per row, whose cosines differ by about 2e-6 from those of the stored 32-bit floats. (8-bit integers take half the space
-and a quarter less time, but err by .002, which changes ranks; half-precision floats take four times as long, since
-numpy converts them one by one.) Rows are sorted by owner, so that an owner's are one slice, then by chunk.
+A vector stands here twice: as the sign bits of its components, which are scanned, and as the integers and the scale
+that the database has (`rounded` in `store/sqlite/query.py`). Rows are sorted by owner, so that an owner's are one
+slice, then by chunk.
 
 The file is a stamp (see `derived`) and the sections of `_layout`. The checksums of small sections are verified when the
 file is opened; those of the vectors themselves by `check`, which reads them all.
@@ -26,12 +25,12 @@ from numpy.typing import NDArray
 
 from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, StateStamp, Unfit, private
 from rifflux.store.sqlite.connection.engine import Current
-from rifflux.store.sqlite.query import Ascending
-from rifflux.store.sqlite.semantic.matrix import cosines_of, rounded
+from rifflux.store.sqlite.query import Ascending, from_bytes
+from rifflux.store.sqlite.semantic.matrix import cosines_of
 from rifflux.types import Ids, Scores, Vectors
 
 NAME = "vectors"
-FORMAT = 1
+FORMAT = 2
 #: Rows that are packed at a time: few enough to stay in the processor's cache.
 BATCH = 2048
 
@@ -46,7 +45,7 @@ where vector.model = :model order by vector.owner, vector.chunk"""
 
 # The cross join preserves the order of the list.
 _VECTORS = """
-select vector.data from json_each(:chunks) as wanted
+select vector.rounded from json_each(:chunks) as wanted
 cross join vector on vector.model = :model and vector.chunk = wanted.value"""
 
 Array = NDArray[Any]
@@ -241,27 +240,33 @@ def _columns(connection: apsw.Connection, model: int) -> dict[str, Array]:
     }
 
 
-def _batches(connection: apsw.Connection, model: int, chunks: Ids, dimension: int) -> Iterator[Vectors]:
-    """Yield the vectors of the chunks, in order, in batches."""
+def _batches(
+    connection: apsw.Connection, model: int, chunks: Ids, dimension: int
+) -> Iterator[tuple[NDArray[np.int16], NDArray[np.float32]]]:
+    """Yield the integers and scales of the chunks' vectors, in order, in batches."""
     for start in range(0, len(chunks), BATCH):
         bound = {"model": model, "chunks": json.dumps(chunks[start : start + BATCH].tolist())}
-        data = b"".join(data for (data,) in connection.execute(_VECTORS, bound))
-        yield np.frombuffer(data, np.float32).reshape(-1, dimension)
+        yield from_bytes([data for (data,) in connection.execute(_VECTORS, bound)], dimension)
 
 
-def _write_vectors(file: BinaryIO, layout: Mapping[str, Section], batches: Iterator[Vectors]) -> dict[str, int]:
+def _write_vectors(
+    file: BinaryIO,
+    layout: Mapping[str, Section],
+    batches: Iterator[tuple[NDArray[np.int16], NDArray[np.float32]]],
+) -> dict[str, int]:
     """Write the three forms of the vectors, and return the checksum of each."""
     signs = np.zeros(layout["signs"].shape, "<u8")
     scales = np.zeros(layout["scales"].shape, "<f4")
     start = checksum = 0
     file.seek(layout["values"].start)
-    for batch in batches:
-        end = start + len(batch)
-        signs[:, start:end] = sign_words(batch > 0).T
-        values, scales[start:end] = rounded(batch)
-        file.write(values.data)
+    for values, batch_scales in batches:
+        end = start + len(values)
+        signs[:, start:end] = sign_words(values >= 0).T
+        scales[start:end] = batch_scales
+        data = values.tobytes()
+        file.write(data)
         start = end
-        checksum = crc32(values.data, checksum)
+        checksum = crc32(data, checksum)
     return {
         "values": checksum,
         "signs": _write(file, layout["signs"], signs),

@@ -89,7 +89,7 @@ def nearest_among(
 
 def apart(signs: NDArray[np.uint64], vector: Vectors) -> Counts:
     """Return the count of differing sign bits per column; those of large components count three times."""
-    (query,) = sign_words(vector[None] > 0)
+    (query,) = sign_words(vector[None] >= 0)
     size = np.abs(vector)
     (large,) = sign_words((size > size.mean())[None])
     counts = np.zeros(signs.shape[1], np.uint16)

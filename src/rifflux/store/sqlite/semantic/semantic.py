@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import filterfalse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy as np
@@ -15,9 +15,9 @@ from rifflux.errors import Cure, ModelMismatch, OutOfScope
 from rifflux.store.semantic import ModelInfo, Pending, Semantic, State
 from rifflux.store.sqlite.connection.engine import GenerationCache, OwnerView, unmoved
 from rifflux.store.sqlite.filters import numbers_of, passing
-from rifflux.store.sqlite.query import Terms, by_table
+from rifflux.store.sqlite.query import Terms, by_table, from_bytes, rounded
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
-from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, rounded, rounded_all, scanned
+from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, scanned
 from rifflux.types import Ids, Query, Ranking, Vectors
 
 if TYPE_CHECKING:
@@ -44,24 +44,24 @@ where chunk.owner = :owner and chunk.id > :after and not exists (
 order by chunk.id limit :batch"""
 
 PUT_VECTOR = f"""
-insert or replace into vector (model, chunk, owner, hash, data)
+insert or replace into vector (model, chunk, owner, hash, rounded)
 select {_MODEL}, id, owner, hash, :vector
 from chunk where owner = :owner and uid = :id and hash = :hash"""
 
 VECTORS_BY_HASH = f"""
-select hash, data from vector
+select hash, rounded from vector
 where owner = :owner and model = {_MODEL}
 and hash in (select value from json_each(:hashes)) group by hash"""
 
 # The cross joins fix the order: the few ids are looked up, and no table is read as a whole.
 VECTORS_OF = """
-select chunk.uid, vector.data
+select chunk.uid, vector.rounded
 from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner cross join vector
     on vector.chunk = chunk.id and vector.model = (select id from model where state = 'active')"""
 
 # The first ids of the whole index, if an owner has enough of them; otherwise all of the owner's, sorted.
 _SAMPLE = """
-select chunk.uid, vector.data
+select chunk.uid, vector.rounded
 from ({chunks}) as chunk cross join vector
     on vector.chunk = chunk.id and vector.model = (select id from model where state = 'active')
 where chunk.owner = :owner
@@ -101,8 +101,9 @@ class SqliteSemantic(Semantic):
                 state = State.ACTIVE
             if state is None:
                 raise ModelMismatch("the index was switched to another model meanwhile, or its switch was aborted")
-            for id, hash, vector in zip(ids, hashes, vectors, strict=True):
-                data = vector.astype(np.float32).tobytes()
+            values, scales = rounded(vectors.astype(np.float32))
+            for id, hash, value, scale in zip(ids, hashes, values, scales, strict=True):
+                data = scale.tobytes() + value.tobytes()
                 connection.execute(PUT_VECTOR, {"owner": owner, "id": id, "hash": hash, "vector": data, "model": model})
                 stored += connection.changes()
             if state == State.ACTIVE:
@@ -147,32 +148,24 @@ class SqliteSemantic(Semantic):
 
     def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:
         rows = self.view.rows(VECTORS_BY_HASH, {"hashes": json.dumps(list(hashes)), "model": model})
-        found = {}
-        for hash, data in rows:
-            found[hash] = np.frombuffer(data, np.float32)
-        return found
+        return _by_key(rows) if rows else {}
 
-    def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
-        """Return the vector of each chunk by id: as stored if `exact`, otherwise rounded like packed ones."""
-        if exact:
-            stored_rows = self.view.rows(VECTORS_OF, {"ids": json.dumps(ids.tolist())})
-            return {id: np.frombuffer(data, np.float32) for id, data in stored_rows}
+    def vectors_of(self, ids: Ids) -> Mapping[int, Vectors]:
         with self.view.reading() as (connection, owners):
             packed = self.index.at(connection) if self.index else None
             matrix = None if packed else self.matrices.get(owners, self.view.generation(connection))
         if matrix:
             rows = np.flatnonzero(np.isin(matrix.ids, ids))
-            return rounded_all(dict(zip(matrix.ids[rows].tolist(), matrix.vectors[rows], strict=True)))
+            return dict(zip(matrix.ids[rows].tolist(), matrix.vectors[rows], strict=True))
         if packed:
             known = packed.vectors_of(owners, ids)
         else:
             known = {}
         missing = [*filterfalse(known.__contains__, ids.tolist())]
         if missing:
-            stored = self.vectors_of(np.array(missing, np.int64), exact=True)
-        else:
-            stored = {}
-        return {**known, **rounded_all(stored)}
+            stored = self.view.rows(VECTORS_OF, {"ids": json.dumps(missing)})
+            known |= _by_key(stored) if stored else {}
+        return known
 
     def sample(self, most: int) -> tuple[Ids, Vectors]:
         with self.view.reading() as (connection, owners):
@@ -194,9 +187,9 @@ class SqliteSemantic(Semantic):
                 rows = self.view.rows(SAMPLE_OWN, {"most": most})
             found = np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
             if rows:
-                vectors = np.frombuffer(b"".join([vector for _, vector in rows]), np.float32).reshape(len(rows), -1)
-                values, scales = rounded(vectors)
-                found = np.array([id for id, _ in rows], np.int64), values * scales[:, None]
+                listed, data = zip(*rows, strict=True)
+                values, scales = from_bytes(data, len(data[0]) // 2 - 2)
+                found = np.array(listed, np.int64), values * scales[:, None]
         return self.samples.put((owners, most), generation, found)
 
     def nearest(self, query: Query, vector: Vectors | None, limit: int, *, model: str | None = None) -> Ranking:
@@ -267,3 +260,10 @@ class SqliteSemantic(Semantic):
         if found:
             return np.concatenate(found)
         return np.empty(0, np.int64)
+
+
+def _by_key(rows: list[Any]) -> dict[int, Vectors]:
+    """Return vectors by the first column of rows, whose second has their bytes: four of the scale, two a component."""
+    keys, data = zip(*rows, strict=True)
+    values, scales = from_bytes(data, len(data[0]) // 2 - 2)
+    return dict(zip(keys, values * scales[:, None], strict=True))

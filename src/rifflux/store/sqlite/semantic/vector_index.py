@@ -20,7 +20,7 @@ from rifflux.store.sqlite.connection.derived import DerivedFile, NotBuilt, Unfit
 from rifflux.store.sqlite.connection.engine import CURRENT, Current, GenerationCache, current, location_of, unmoved
 from rifflux.store.sqlite.query import best
 from rifflux.store.sqlite.semantic import hnsw
-from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, rounded_all
+from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix
 from rifflux.store.sqlite.semantic.packed import FORMAT, NAME, PackedVectors, write
 from rifflux.store.sqlite.semantic.scan import nearest_among, nearest_rows
 from rifflux.types import Ids, Ranking, Vectors
@@ -54,7 +54,7 @@ _COUNT = "select count(*) from vector where model = :model"
 
 # The cross join fixes the order: the few chunks are looked up, and no table is read as a whole.
 _FRESH = """
-select vector.owner, vector.chunk, chunk.uid, chunk.document, vector.data
+select vector.owner, vector.chunk, chunk.uid, chunk.document, vector.rounded
 from json_each(:chunks) as wanted
 cross join vector on vector.model = :model and vector.chunk = wanted.value join chunk on chunk.id = vector.chunk"""
 
@@ -187,10 +187,10 @@ class VectorSnapshot:
         return ids, (self.packed.stamp.token, np.isin(ids, fresh).any() and self.fresh.seen)
 
     def sample(self, owners: Sequence[int], ids: Ids) -> tuple[Ids, Vectors]:
-        """Return chunks of some owners with their vectors (len(ids), dimension), rounded like packed ones."""
+        """Return chunks of some owners with their vectors (len(ids), dimension)."""
         fresh = self.fresh.matrix.where(np.isin(self.fresh.matrix.ids, ids))
         new: Mapping[int, Vectors] = dict(zip(fresh.ids.tolist(), fresh.vectors, strict=True))
-        known = {**self.vectors_of(owners, ids), **rounded_all(new)}
+        known = {**self.vectors_of(owners, ids), **new}
         vectors = np.empty((len(ids), self.packed.values.shape[1]), np.float32)
         for row, id in enumerate(ids.tolist()):
             vectors[row] = known[id]
