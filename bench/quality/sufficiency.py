@@ -3,12 +3,12 @@
     python -m bench sufficiency QUESTIONS INDEX [QUESTIONS INDEX ...]
 
 QUESTIONS is a set as `bench answers` reads it, INDEX one that holds its documents (made by `bench answers --keep`).
-Each question is answered with nothing refused. What is right and what has no answer are told apart by a logistic
-regression over the signals of `rifflux/answer/sufficient.py`, both weighing alike, and every set as much as another.
-Answers that are wrong are left out, for whether they had better be refused is another question. Printed are, as tables
-in Markdown, the area under the ROC curve of each set by a fit on the others, what the weights in use refuse of it, the
-shares that are refused wrongly where so many questions without an answer are refused, and the weights fitted on all
-sets.
+Each question is answered with nothing refused. What is right is told from what is wrong and what has no answer by a
+logistic regression over the signals of `rifflux/answer/sufficient.py`: right answers weigh as much as the other two
+together, these alike, and every set as much as another. Printed are, as tables in Markdown, the areas under the ROC
+curve of each set by a fit on the others (right answers against questions without one, and against wrong ones), what the
+weights in use refuse of it, the shares that are refused where so many questions without an answer are refused, and the
+weights fitted on all sets.
 """
 
 from __future__ import annotations
@@ -35,10 +35,12 @@ from rifflux.types import Scores, Vectors
 from rifflux.works.export import CITING
 
 #: The signals that are fitted where there are vectors of tokens.
-SIGNALS = ("relevance", "fit")
+SIGNALS = ("relevance", "fit", "lead")
 #: Shares of the questions without an answer that are refused.
 REFUSED = (0.7, 0.75, 0.8, 0.85, 0.9)
-#: What each of the two classes weighs, against a penalty of 1 for the square of a standardized weight.
+#: The columns of what is refused.
+SHARES = ("unanswerable refused", "answerable refused", "right answers refused", "wrong answers refused")
+#: What right answers weigh, and all others together, against a penalty of 1 for the square of a standardized weight.
 WEIGHT = 300.0
 
 
@@ -49,6 +51,11 @@ class JudgedSignals:
     signals: Signals
     is_right: bool
     is_answerable: bool
+
+    @property
+    def is_wrong(self) -> bool:
+        """Return True for a question that has an answer and does not get it."""
+        return self.is_answerable and not self.is_right
 
 
 @dataclass(frozen=True)
@@ -104,13 +111,14 @@ def _judged(index: Index, questions: Sequence[GoldQuestion]) -> Iterator[JudgedS
 
 
 def fitted(sets: Sequence[Sequence[JudgedSignals]]) -> Fitted:
-    """Return the regression that tells right answers from questions without one, by Newton's method."""
+    """Return the regression that tells right answers from others and from questions without one, by Newton's method."""
     right_of = [[each for each in own if each.is_right] for own in sets]
+    wrong_of = [[each for each in own if each.is_wrong] for own in sets]
     others_of = [[each for each in own if not each.is_answerable] for own in sets]
-    rows = [*chain.from_iterable(right_of), *chain.from_iterable(others_of)]
+    rows = [*chain.from_iterable((*right_of, *wrong_of, *others_of))]
     signals = _values(rows)
     right = np.array([each.is_right for each in rows], float)
-    weight = np.array([*_weights(right_of), *_weights(others_of)])
+    weight = np.array([*_weights(right_of, WEIGHT), *_weights(wrong_of, WEIGHT / 2), *_weights(others_of, WEIGHT / 2)])
     mean = signals.mean(axis=0)
     deviation = signals.std(axis=0) + 1e-9
     design = np.hstack([np.ones((len(rows), 1)), (signals - mean) / deviation])
@@ -124,11 +132,11 @@ def fitted(sets: Sequence[Sequence[JudgedSignals]]) -> Fitted:
     return Fitted(mean, deviation, weights)
 
 
-def _weights(sets: Sequence[Sequence[JudgedSignals]]) -> Iterator[float]:
+def _weights(sets: Sequence[Sequence[JudgedSignals]], weight: float) -> Iterator[float]:
     """Yield the weight of each question of one class: sets that have any share the weight of the class."""
     filled = [own for own in sets if own]
     for own in filled:
-        yield from repeat(WEIGHT / len(filled) / len(own), len(own))
+        yield from repeat(weight / len(filled) / len(own), len(own))
 
 
 def _values(judged: Sequence[JudgedSignals]) -> Vectors:
@@ -142,32 +150,38 @@ def _report(sets: Mapping[str, Sequence[JudgedSignals]]) -> Iterator[str]:
         others = [judged for other, judged in sets.items() if other != name]
         odds[name] = fitted(others or [own]).odds(_values(own))
         refused = np.array([each.signals.probability < CLOSEST for each in own])
-        rows.append((name, f"{_area(odds[name], own):.3f}", *_shares(refused, own)))
-    yield from markdown(("set", "area", "unanswerable refused", "answerable refused", "right answers refused"), rows)
+        unanswerable_of = np.array([not each.is_answerable for each in own])
+        wrong_of = np.array([each.is_wrong for each in own])
+        areas = (_area(odds[name], own, unanswerable_of), _area(odds[name], own, wrong_of))
+        rows.append((name, *(f"{area:.3f}" for area in areas), *_shares(refused, own)))
+    yield from markdown(("set", "area", "area, wrong", *SHARES), rows)
     every = [each for own in sets.values() for each in own]
     together = np.concatenate([*odds.values()])
     unanswerable = np.array([not each.is_answerable for each in every])
-    yield f"\nAll sets, each by a fit on the others: area {_area(together, every):.3f}\n"
+    wrong = np.array([each.is_wrong for each in every])
+    areas = (_area(together, every, unanswerable), _area(together, every, wrong))
+    yield f"\nAll sets, each by a fit on the others: area {areas[0]:.3f}, against wrong answers {areas[1]:.3f}\n"
     limits = [float(np.quantile(together[unanswerable], share)) for share in REFUSED]
     table = [(f"{1 / (1 + np.exp(-limit)):.3f}", *_shares(together < limit, every)) for limit in limits]
-    yield from markdown(("refused below", "unanswerable refused", "answerable refused", "right answers refused"), table)
+    yield from markdown(("refused below", *SHARES), table)
     yield "\n" + ", ".join(f"{name} {value:.2f}" for name, value in fitted([*sets.values()]).plain.items())
 
 
 def _shares(refused: NDArray[np.bool_], judged: Sequence[JudgedSignals]) -> tuple[str, ...]:
-    """Return what is refused of the questions without an answer, of those with one, and of the right answers."""
+    """Return what is refused of the questions without an answer, of those with one, and of right and wrong answers."""
     kinds = (
         [not each.is_answerable for each in judged],
         [each.is_answerable for each in judged],
         [each.is_right for each in judged],
+        [each.is_wrong for each in judged],
     )
     return tuple(f"{refused[np.array(kind)].mean():.3f}" if any(kind) else "" for kind in kinds)
 
 
-def _area(odds: Scores, judged: Sequence[JudgedSignals]) -> float:
-    """Return the share of pairs of a right answer and a question without one that the odds order rightly."""
+def _area(odds: Scores, judged: Sequence[JudgedSignals], against: NDArray[np.bool_]) -> float:
+    """Return the share of pairs of a right answer and one of those `against` it that the odds order rightly."""
     right = odds[np.array([each.is_right for each in judged])]
-    others = odds[np.array([not each.is_answerable for each in judged])]
+    others = odds[against]
     if not right.size or not others.size:
         return float("nan")
     return float((right[:, None] > others[None]).mean())

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #: The passages that a refused answer is given with.
 NEAREST = 3
 #: The probability of an answer from which on a chat model is asked for what is refused without one.
-POSSIBLE = 0.1
+POSSIBLE = 0.18
 #: Tokens that a model may write of an answer, and of a question that it completes; seconds for the latter.
 ANSWER_TOKENS = 1_024
 REWRITE_TOKENS = 80

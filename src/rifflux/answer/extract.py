@@ -162,6 +162,11 @@ class Candidate:
         first, last = other.block.span
         return self.passage is other.passage and start <= first and last <= end
 
+    def stands_in(self, passage: SourcePassage, span: Span) -> bool:
+        """Return True if the block overlaps a span of the document of a passage."""
+        start, end = self.span
+        return _of_one_document(self.passage, passage) and start < span[1] and span[0] < end
+
     def is_aside(self) -> bool:
         """Return True for code of tests and copies if the question does not name them."""
         if not self.passage.is_code:

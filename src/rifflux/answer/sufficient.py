@@ -1,16 +1,18 @@
 """Decide from the best blocks whether a question is answered, or is refused before any model is called.
 
-Two signals of the best blocks give the probability of an answer:
+Three signals of the best blocks give the probability that they answer rightly:
 
     relevance   of the best passage: how likely a question has an answer where such a passage is found
     fit         MaxSim: the weighted mean, over the question's tokens, of the largest cosine with a token of the block;
                 of a completed question, over the tokens of its latest words
+    lead        the score of the best block less the mean of the next ones that do not overlap it: where many passages
+                say nearly as much, none of them is likely to be what was asked for
 
-They separate questions with an answer from those without one on collections that they were not fitted on
-(`bench sufficiency`). Without token vectors, `meaning` (the cosine of the question and the best block below its
-headings) and `covered` (the share of the question's words, weighted by rarity, that the best blocks and their headings
-contain) replace the fit; without any vectors, the latter alone. The length of a question, the tokens that fit worst and
-the lead of the best block add nothing that holds on other collections.
+The first two separate questions with an answer from those without one, the lead right answers from wrong ones, on
+collections that they were not fitted on (`bench sufficiency`). Without token vectors, `meaning` (the cosine of the
+question and the best block below its headings) and `covered` (the share of the question's words, weighted by rarity,
+that the best blocks and their headings contain) replace fit and lead; without any vectors, the latter alone. The length
+of a question and the tokens that fit worst add nothing that holds on other collections.
 
 Between an answer and a refusal lies the closest passage: it is quoted with a notice that it may not answer. A question
 that consists of something named to the letter, such as a section's number, is answered wherever that occurs.
@@ -29,6 +31,10 @@ from rifflux.types import Notice
 
 #: The best blocks that are looked at.
 BEST = 3
+#: The number of blocks that the best one is compared with, and the score of what has nothing to do with a question,
+#: which stands for those that are missing.
+RIVALS = 6
+UNRELATED = 0.4
 #: The number of passages of a source in which literal names are sought, and the share of the question they must be.
 LOOKED_AT = 10
 LETTER = 0.5
@@ -47,6 +53,7 @@ class SignalWeights:
     constant: float
     relevance: float
     fit: float = 0.0
+    lead: float = 0.0
     meaning: float = 0.0
     covered: float = 0.0
 
@@ -59,12 +66,13 @@ class Signals:
     meaning: float
     covered: float
     fit: float | None = None
+    lead: float = 0.0
     is_completed: bool = False
     is_continuing: bool = False
 
     @property
     def probability(self) -> float:
-        """Return the probability that the best blocks answer, if half of all questions have an answer."""
+        """Return the probability that the best blocks answer rightly."""
         if self.fit is not None:
             weights = BY_TOKENS
         elif self.meaning:
@@ -72,6 +80,7 @@ class Signals:
         else:
             weights = BY_WORDS
         odds = weights.constant + weights.relevance * self.relevance + weights.fit * (self.fit or 0.0)
+        odds += weights.lead * self.lead
         odds += weights.meaning * self.meaning + weights.covered * self.covered
         if self.is_completed:
             odds += COMPLETED
@@ -84,7 +93,7 @@ class Signals:
 COMPLETED = 0.5
 #: What is added if the best block stands in the document that the answer before a follow-up stands in.
 CONTINUING = 1.0
-BY_TOKENS = SignalWeights(-6.88, relevance=3.51, fit=7.09)
+BY_TOKENS = SignalWeights(-3.73, relevance=1.93, fit=1.91, lead=4.15)
 BY_MEANING = SignalWeights(-4.63, relevance=0.52, meaning=5.52, covered=4.3)
 BY_WORDS = SignalWeights(-3.04, relevance=3.15, covered=2.7)
 
@@ -137,9 +146,19 @@ def _signals(evidence: Evidence, candidates: Sequence[Candidate], is_completed: 
         meaning=max(each.meaning for each in best),
         covered=max(each.covered for each in best),
         fit=max((each.latest_fit for each in judged if each.latest_fit is not None), default=None),
+        lead=_lead(candidates),
         is_completed=is_completed,
         is_continuing=best[0].is_continuing,
     )
+
+
+def _lead(candidates: Sequence[Candidate]) -> float:
+    """Return the score of the best block less the mean of the next ones that do not overlap it."""
+    best = candidates[0]
+    span = best.quotation().span
+    rivals = [each.score for each in candidates[1:] if not each.stands_in(best.passage, span)][:RIVALS]
+    missing = RIVALS - len(rivals)
+    return best.score - (sum(rivals) + missing * UNRELATED) / RIVALS
 
 
 def _to_the_letter(found: Found) -> float:
