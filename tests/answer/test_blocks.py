@@ -32,6 +32,15 @@ def test_what_belongs_together_is_one_block(text: str, whole: str) -> None:
     assert whole in texts(text)
 
 
+def test_all_paragraphs_of_a_definition_in_markdown_describe_its_term() -> None:
+    items = "- _rename_: Number the new file.\n- _skip_: Leave the old file."
+    marked = items.replace("\n", "\n\n").replace("- _", ": - _")
+    text = f"on conflict\n: What to do if the file exists:\n\n{marked}\n\nmethod\n: How to scale.\n\n: _cubic_ is slow."
+    found = texts(text)
+    assert f"on conflict\n\nWhat to do if the file exists:\n\n{items}" in found
+    assert "method\n\nHow to scale.\n\n_cubic_ is slow." in found
+
+
 ADMONITION = """Before.
 
 !!! note "Since 2.1"

@@ -58,7 +58,7 @@ _FENCE = re.compile(r"\s{0,3}(```+|~~~+)\s*([\w+-]*)")
 _HASHES = re.compile(r"\s{0,3}#{1,6}\s+\S")
 #: An underline that makes the line above it a heading, in Markdown or reStructuredText.
 _UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,}|([+~^\"'`#*.:_])\1+)\s*\Z")
-_BULLET = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+(?=\S)")
+_BULLET = re.compile(r"\s*(?::\s+)?(?:[-*+•–]|\d{1,3}[.)])\s+(?=\S)")
 _ENDS = re.compile(r"[.!?:;,…。！？][\"'”’»)\]*_`]*\s*\Z")
 _LEADS = re.compile(r"[:：][\"'”’»)\]*_`]*\s*\Z")
 #: A key with its value on one line.
@@ -699,13 +699,17 @@ def _paragraph_units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
     if written[0].lstrip().startswith("|") or (len(lines) > 1 and bars[0] and len(set(bars)) == 1):
         yield from (Unit(ROW, line) for line in lines)
         return
-    if _is_described_line(written):
+    if len(lines) > 1 and _DESCRIBES.match(written[1]) and _is_term(written[0]):
+        yield Unit(TERM, lines[0])
+        lines = lines[1:]
+        written = written[1:]
+    elif _is_described_line(written):
         yield Unit(TERM, lines[0])
         yield from _body_units(text, lines[1:])
         return
     first = 0
     for place in range(1, len(lines) + 1):
-        if place == len(lines) or _BULLET.match(written[place]):
+        if place == len(lines) or _BULLET.match(written[place]) or _DESCRIBES.match(written[place]):
             span = (lines[first][0], lines[place - 1][1])
             if _BULLET.match(written[first]):
                 yield Unit(ITEM, span)
@@ -726,12 +730,17 @@ def _boxed(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
 
 
 def _is_described_line(lines: Sequence[str]) -> bool:
-    """Return True for a short line that does not end like a sentence, with indented sentences directly below it."""
+    """Return True for a term with indented sentences directly below it."""
     first = lines[0]
-    if len(lines) < 2 or len(first) > LONGEST_TERM or _BULLET.match(first) or (_ENDS.search(first) and " " in first):
+    if len(lines) < 2 or not _is_term(first):
         return False
     below = min(_indent(line) for line in lines[1:])
     return below >= _indent(first) + 2 and bool(_ENDS.search(lines[-1])) and not _is_code(lines)
+
+
+def _is_term(line: str) -> bool:
+    """Return True for a short line that does not end like a sentence."""
+    return len(line) <= LONGEST_TERM and not _BULLET.match(line) and not (_ENDS.search(line) and " " in line)
 
 
 def _is_code(lines: Sequence[str]) -> bool:
