@@ -262,7 +262,7 @@ def _end(status: int) -> None:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except OSError:  # the interpreter tells of it, and has a status for it
+    except (OSError, ValueError):  # the interpreter tells of it, and has a status for it
         sys.exit(status)
     os._exit(status)
 
