@@ -18,7 +18,7 @@
 #endif
 
 /* Raised whenever a function changes; a file of another version is not loaded. */
-#define VERSION 3
+#define VERSION 4
 /* Rows that are counted at a time: their sums stay in the processor's cache. */
 #define BLOCK 512
 /* How many rows ahead are fetched, and the 16-bit numbers of a cache line. */
@@ -129,8 +129,9 @@ INLINE void multiply(const int16_t *values, Py_ssize_t width, const int64_t *row
     }
 }
 
-/* Writes the places of counts above one number and up to another, and returns how many there are. */
-INLINE Py_ssize_t select_between(const uint16_t *counts, Py_ssize_t rows, int32_t above, int32_t upto, int64_t *places)
+/* Returns how many counts are above one number and up to another, and writes as many of their places as there is room. */
+INLINE Py_ssize_t select_between(const uint16_t *counts, Py_ssize_t rows, int32_t above, int32_t upto, int64_t *places,
+                                 Py_ssize_t room)
 {
     Py_ssize_t found = 0;
     for (Py_ssize_t start = 0; start < rows; start += BLOCK) {
@@ -141,11 +142,106 @@ INLINE Py_ssize_t select_between(const uint16_t *counts, Py_ssize_t rows, int32_
         if (!any)
             continue;
         for (Py_ssize_t row = start; row < end; row++) {
-            places[found] = row;
+            if (found < room)
+                places[found] = row;
             found += ((int32_t)counts[row] > above) & ((int32_t)counts[row] <= upto);
         }
     }
     return found;
+}
+
+/* Adds to each place of a histogram the rows of that count, of which it looks at every so many; returns the length up to
+ * the highest count. Counts beyond the histogram are left out. */
+static Py_ssize_t tally_counts(const uint16_t *counts, Py_ssize_t rows, Py_ssize_t each, int64_t *histogram,
+                               Py_ssize_t size)
+{
+    /* Neighbors often have the same count: one table would have to wait for its own last entry. */
+    enum { TABLES = 4 };
+    uint32_t *tables = calloc((size_t)size + 1, TABLES * sizeof *tables);
+    if (!tables)
+        return -1;
+    Py_ssize_t table = 0;
+    for (Py_ssize_t row = 0; row < rows; row += each, table = (table + 1) % TABLES)
+        tables[(counts[row] < size ? counts[row] : size) * TABLES + table]++;
+    Py_ssize_t length = 0;
+    for (Py_ssize_t count = 0; count < size; count++) {
+        for (table = 0; table < TABLES; table++)
+            histogram[count] += tables[count * TABLES + table];
+        if (histogram[count])
+            length = count + 1;
+    }
+    free(tables);
+    return length;
+}
+
+/* Lists of rows that are merged at a time. */
+#define LISTS 24
+
+/* Merges lists of ascending rows, each with what it adds, and returns the number of different rows. What is added to a
+ * row is added in the order of the lists. Returns -1 if a list is not ascending. */
+static Py_ssize_t merge_rows(const int64_t *rows, const double *added, const int64_t *ends, Py_ssize_t lists,
+                             int64_t *found, double *totals)
+{
+    Py_ssize_t at[LISTS];
+    int64_t heads[LISTS];
+    for (Py_ssize_t list = 0; list < lists; list++) {
+        at[list] = list ? ends[list - 1] : 0;
+        heads[list] = at[list] < ends[list] ? rows[at[list]] : INT64_MAX;
+    }
+    Py_ssize_t count = 0;
+    for (;;) {
+        int64_t least = INT64_MAX;
+        for (Py_ssize_t list = 0; list < lists; list++)
+            least = heads[list] < least ? heads[list] : least;
+        if (least == INT64_MAX)
+            return count;
+        double total = 0;
+        for (Py_ssize_t list = 0; list < lists; list++) {
+            if (heads[list] != least)
+                continue;
+            total += added[at[list]++];
+            heads[list] = at[list] < ends[list] ? rows[at[list]] : INT64_MAX;
+            if (heads[list] <= least)
+                return -1;
+        }
+        found[count] = least;
+        totals[count++] = total;
+    }
+}
+
+/* The number between fields and phrases, as in `calibrate.py`, and the marks of a segment. */
+#define GAP -1
+#define NAMING 1
+#define FURTHER 2
+
+/* Copies segments of numbers one after another, a gap behind each, with the passage of every number and whether it is of
+ * a name. A segment is a start, an end, a passage and marks. The `values` have `width` bytes, the `further` ones four.
+ * Returns 0 if a segment is not within its numbers. */
+static int gather_segments(const void *values, Py_ssize_t width, Py_ssize_t size, const int32_t *further,
+                           Py_ssize_t more, const int64_t *segments, Py_ssize_t count, int32_t *numbers, int64_t *rows,
+                           uint8_t *naming, Py_ssize_t room)
+{
+    Py_ssize_t place = 0;
+    for (Py_ssize_t segment = 0; segment < count; segment++, segments += 4) {
+        int is_further = (segments[3] & FURTHER) != 0;
+        int64_t start = segments[0], end = segments[1];
+        if (start < 0 || end < start || end > (is_further ? more : size) || end - start >= room - place)
+            return 0;
+        Py_ssize_t last = place + (Py_ssize_t)(end - start);
+        if (is_further)
+            memcpy(numbers + place, further + start, (size_t)(end - start) * sizeof *numbers);
+        else if (width == 4)
+            memcpy(numbers + place, (const int32_t *)values + start, (size_t)(end - start) * sizeof *numbers);
+        else
+            for (Py_ssize_t at = place; at < last; at++, start++)
+                numbers[at] = width == 2 ? ((const uint16_t *)values)[start] : ((const uint8_t *)values)[start];
+        memset(naming + place, (int)(segments[3] & NAMING), (size_t)(last - place));
+        numbers[last] = GAP;
+        naming[last] = 0;
+        for (; place <= last; place++)
+            rows[place] = segments[2];
+    }
+    return place == room;
 }
 
 /* Numbers that are compared at a time. */
@@ -193,9 +289,9 @@ INLINE int mark_holders(const int32_t *numbers, Py_ssize_t size, const int64_t *
         multiply(values, width, rows, count, vector, products);                                                        \
     }                                                                                                                  \
     attribute static Py_ssize_t select_##name(const uint16_t *counts, Py_ssize_t rows, int32_t above, int32_t upto,    \
-                                              int64_t *places)                                                         \
+                                              int64_t *places, Py_ssize_t room)                                        \
     {                                                                                                                  \
-        return select_between(counts, rows, above, upto, places);                                                      \
+        return select_between(counts, rows, above, upto, places, room);                                                \
     }                                                                                                                  \
     attribute static int holders_##name(const int32_t *numbers, Py_ssize_t size, const int64_t *rows,                  \
                                         const int32_t *terms, const int64_t *ends, Py_ssize_t clauses,                 \
@@ -601,19 +697,135 @@ static PyObject *between(PyObject *self, PyObject *const *given, Py_ssize_t numb
         return NULL;
     if (get_buffer(given[3], &places, 8, 1, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "places") < 0)
         goto counts;
-    if (places.shape[0] < counts.shape[0] || above < -1 || above > 1 << 16 || upto < -1 || upto > 1 << 16) {
+    if (above < -1 || above > 1 << 16 || upto < -1 || upto > 1 << 16) {
         PyErr_SetString(PyExc_ValueError, "the shapes do not fit");
         goto places;
     }
     Py_ssize_t size;
     Py_BEGIN_ALLOW_THREADS
-    size = CHOOSE(select)(counts.buf, counts.shape[0], (int32_t)above, (int32_t)upto, places.buf);
+    size = CHOOSE(select)(counts.buf, counts.shape[0], (int32_t)above, (int32_t)upto, places.buf, places.shape[0]);
     Py_END_ALLOW_THREADS
     result = PyLong_FromSsize_t(size);
 places:
     PyBuffer_Release(&places);
 counts:
     PyBuffer_Release(&counts);
+    return result;
+}
+
+static PyObject *tally(PyObject *self, PyObject *const *given, Py_ssize_t number)
+{
+    (void)self;
+    Py_buffer counts, histogram;
+    PyObject *result = NULL;
+    if (!has_arguments(number, 3))
+        return NULL;
+    long each = PyLong_AsLong(given[1]);
+    if (PyErr_Occurred())
+        return NULL;
+    if (get_buffer(given[0], &counts, 2, 1, PyBUF_C_CONTIGUOUS, "counts") < 0)
+        return NULL;
+    if (get_buffer(given[2], &histogram, 8, 1, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "histogram") < 0)
+        goto counts;
+    if (each < 1 || each > 1 << 16 || histogram.shape[0] > 1 << 16) {
+        PyErr_SetString(PyExc_ValueError, "the shapes do not fit");
+        goto histogram;
+    }
+    Py_ssize_t length;
+    Py_BEGIN_ALLOW_THREADS
+    length = tally_counts(counts.buf, counts.shape[0], each, histogram.buf, histogram.shape[0]);
+    Py_END_ALLOW_THREADS
+    result = length < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(length);
+histogram:
+    PyBuffer_Release(&histogram);
+counts:
+    PyBuffer_Release(&counts);
+    return result;
+}
+
+static PyObject *merge(PyObject *self, PyObject *const *given, Py_ssize_t number)
+{
+    (void)self;
+    Py_buffer rows, added, ends, found, totals;
+    PyObject *result = NULL;
+    if (!has_arguments(number, 5) || get_buffer(given[0], &rows, 8, 1, PyBUF_C_CONTIGUOUS, "rows") < 0)
+        return NULL;
+    if (get_buffer(given[1], &added, 8, 1, PyBUF_C_CONTIGUOUS, "added") < 0)
+        goto rows;
+    if (get_buffer(given[2], &ends, 8, 1, PyBUF_C_CONTIGUOUS, "ends") < 0)
+        goto added;
+    if (get_buffer(given[3], &found, 8, 1, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "found") < 0)
+        goto ends;
+    if (get_buffer(given[4], &totals, 8, 1, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "totals") < 0)
+        goto found;
+    const int64_t *upto = ends.buf;
+    Py_ssize_t lists = ends.shape[0], size = rows.shape[0], count = -1;
+    int fits = lists <= LISTS && added.shape[0] == size && found.shape[0] >= size && totals.shape[0] >= size;
+    for (Py_ssize_t list = 0; fits && list < lists; list++)
+        fits = upto[list] >= (list ? upto[list - 1] : 0) && upto[list] <= size;
+    if (fits) {
+        Py_BEGIN_ALLOW_THREADS
+        count = merge_rows(rows.buf, added.buf, upto, lists, found.buf, totals.buf);
+        Py_END_ALLOW_THREADS
+    }
+    if (count < 0)
+        PyErr_SetString(PyExc_ValueError, "the shapes do not fit, or rows do not ascend");
+    else
+        result = PyLong_FromSsize_t(count);
+    PyBuffer_Release(&totals);
+found:
+    PyBuffer_Release(&found);
+ends:
+    PyBuffer_Release(&ends);
+added:
+    PyBuffer_Release(&added);
+rows:
+    PyBuffer_Release(&rows);
+    return result;
+}
+
+static PyObject *gather(PyObject *self, PyObject *const *given, Py_ssize_t number)
+{
+    (void)self;
+    Py_buffer values, further, segments, numbers, rows, naming;
+    PyObject *result = NULL;
+    if (!has_arguments(number, 6) || PyObject_GetBuffer(given[0], &values, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0)
+        return NULL;
+    if (get_buffer(given[1], &further, 4, 1, PyBUF_C_CONTIGUOUS, "further") < 0)
+        goto values;
+    if (get_buffer(given[2], &segments, 8, 2, PyBUF_C_CONTIGUOUS, "segments") < 0)
+        goto further;
+    if (get_buffer(given[3], &numbers, 4, 1, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "numbers") < 0)
+        goto segments;
+    if (get_buffer(given[4], &rows, 8, 1, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "rows") < 0)
+        goto numbers;
+    if (get_buffer(given[5], &naming, 1, 1, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "naming") < 0)
+        goto rows;
+    Py_ssize_t room = numbers.shape[0];
+    int fits = segments.shape[1] == 4 && rows.shape[0] == room && naming.shape[0] == room && values.ndim == 1 &&
+               (values.itemsize == 1 || values.itemsize == 2 || values.itemsize == 4);
+    if (fits) {
+        Py_BEGIN_ALLOW_THREADS
+        fits = gather_segments(values.buf, values.itemsize, values.shape[0], further.buf, further.shape[0], segments.buf,
+                               segments.shape[0], numbers.buf, rows.buf, naming.buf, room);
+        Py_END_ALLOW_THREADS
+    }
+    if (fits) {
+        Py_INCREF(Py_None);
+        result = Py_None;
+    } else
+        PyErr_SetString(PyExc_ValueError, "the shapes do not fit, or a segment is out of range");
+    PyBuffer_Release(&naming);
+rows:
+    PyBuffer_Release(&rows);
+numbers:
+    PyBuffer_Release(&numbers);
+segments:
+    PyBuffer_Release(&segments);
+further:
+    PyBuffer_Release(&further);
+values:
+    PyBuffer_Release(&values);
     return result;
 }
 
@@ -815,6 +1027,9 @@ static PyMethodDef functions[] = {
     {"apart", (PyCFunction)(void (*)(void))apart, METH_FASTCALL, "Count the bits that differ from those of a query."},
     {"products", (PyCFunction)(void (*)(void))products, METH_FASTCALL, "Multiply rows with a vector."},
     {"between", (PyCFunction)(void (*)(void))between, METH_FASTCALL, "Write the places of the counts in a range."},
+    {"tally", (PyCFunction)(void (*)(void))tally, METH_FASTCALL, "Count the rows of each count."},
+    {"merge", (PyCFunction)(void (*)(void))merge, METH_FASTCALL, "Sum what lists of ascending rows add to each row."},
+    {"gather", (PyCFunction)(void (*)(void))gather, METH_FASTCALL, "Copy segments of numbers one after another."},
     {"near", (PyCFunction)(void (*)(void))near, METH_FASTCALL, "Write the places of the words near another."},
     {"holders", (PyCFunction)(void (*)(void))holders, METH_FASTCALL, "Mark the passages that contain each clause."},
     {"likely", (PyCFunction)(void (*)(void))likely, METH_FASTCALL, "Sum the likeliest words of the best passages."},

@@ -47,12 +47,13 @@ DEFAULT = FieldWeights()
 class TermSequences:
     """The terms of the titles and texts of some chunks, in order, as an engine has indexed them.
 
-    A title is followed by the document's further names. A term is a number, and numbers ascend as terms do. `titles`
-    and `texts` have an array for each chunk; `number_of` returns the number of a term, or None for one in no chunk.
+    A title is followed by the document's further names. A term is a number, and numbers ascend as terms do. Of each
+    chunk, `bounds` has where the title begins, where the text begins, and where it ends among the `values`, whole
+    numbers of up to 32 bits. `number_of` returns the number of a term, or None for one in no chunk.
     """
 
-    titles: Sequence[NDArray[Any]]
-    texts: Sequence[NDArray[Any]]
+    values: NDArray[Any]
+    bounds: NDArray[Any]
     number_of: Callable[[str], int | None]
 
 

@@ -69,10 +69,9 @@ class LexicalContract(NeedsStore):
         found = store.lexical.sequences(ids)
         if found is None:
             return
-        for hit, title, text in zip(
-            store.catalog.hydrate(Ranking(ids, np.zeros(2))), found.titles, found.texts, strict=True
-        ):
-            for field, numbers in ((hit.title, title), (hit.text, text)):
+        hits = store.catalog.hydrate(Ranking(ids, np.zeros(2)))
+        for hit, (start, middle, end) in zip(hits, found.bounds.tolist(), strict=True):
+            for field, numbers in ((hit.title, found.values[start:middle]), (hit.text, found.values[middle:end])):
                 assert numbers.tolist() == [*map(found.number_of, analyzer().terms(field))]
         every = sorted({*analyzer().terms("one stone cache of rivers")})
         ascending = [number for term in every if (number := found.number_of(term)) is not None]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux import kernels
-from rifflux.retrieve.steps.calibrate import PassageTerms
+from rifflux.retrieve.steps.calibrate import PassageTerms, _columns
 from rifflux.retrieve.steps.rerank.features import shares_of_names, trust, words_of_the_best
 
 pytestmark = pytest.mark.skipif(not kernels.compiled, reason="nothing was compiled for this installation")
@@ -44,6 +44,27 @@ def _passages(random: np.random.Generator, size: tuple[int, int, int]) -> tuple[
     parts = [random.integers(0, different, int(random.integers(0, longest + 1))) for _ in range(count)]
     numbers = np.concatenate([np.append(part, -1) for part in parts]).astype(np.int32)
     return numbers, np.repeat(np.arange(count), [len(part) + 1 for part in parts])
+
+
+@given(seeds, sizes, st.sampled_from(["u1", "u2", "u4"]))
+def test_the_columns_of_segments_are_those_of_numpy(seed: int, size: tuple[int, int, int], kind: str) -> None:
+    random = np.random.default_rng(seed)
+    values = random.integers(0, 1 << 7, 50).astype(kind)
+    further = random.integers(0, 1 << 31, 20).tolist()
+    segments = []
+    for row in range(size[0]):
+        marks = int(random.integers(0, 4))
+        start, end = sorted(random.integers(0, 21 if marks & 2 else 51, 2).tolist())
+        segments.append((start, end, row, marks))
+    phrases = segments[: size[0] // 3]
+
+    def compute() -> list[Any]:
+        found = _columns(np.arange(size[0]), values, further, segments, phrases, [segments[:2]], lambda _: None)
+        names = [name.tolist() for name in found.names[0]]
+        return [found.own, found.numbers.tolist(), found.rows.tolist(), found.naming.tolist(), names]
+
+    expected, found = _both(compute)
+    assert all(each == expected for each in found)
 
 
 @given(seeds, sizes, st.integers(0, 9))
@@ -111,6 +132,11 @@ def test_rows_and_shapes_that_do_not_fit_are_refused() -> None:
     for ends in ([2], [-1], [1, 0], [1, 1]):
         with pytest.raises(ValueError, match="fit"):
             compiled.holders(numbers, np.zeros(3, np.int64), known, np.array(ends), np.zeros((1, 2), np.bool_))
+    for segment in ([0, 4, 0, 0], [-1, 0, 0, 0], [2, 1, 0, 0], [0, 2, 0, 2], [0, 1, 0, 0]):
+        given = np.array([segment], np.int64)
+        columns = np.empty(3, np.int32), np.empty(3, np.int64), np.empty(3, np.bool_)
+        with pytest.raises(ValueError, match="fit"):
+            compiled.gather(numbers, known, given, *columns)
     with pytest.raises(ValueError, match="fit"):
         compiled.likely(numbers, np.zeros(3, np.int64), weights, known, -1, np.zeros(2))
     with pytest.raises(ValueError, match="dimensions"):

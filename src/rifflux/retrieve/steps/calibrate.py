@@ -27,7 +27,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain, pairwise, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,7 +133,7 @@ class PassageTerms:
     own: int
     rows: Array
     naming: NDArray[np.bool_]
-    names: Sequence[Sequence[Sequence[int] | Array]]
+    names: Sequence[Sequence[Array]]
     number_of: Callable[[str], int | None]
     at: Array
     times: Sequence[Sequence[str]] = ()
@@ -206,15 +206,11 @@ def terms_of(plan: Plan, table: Candidates, analyzer: Analyzer) -> PassageTerms:
     return replace(found, at=at, times=[analyzer.terms(each.words) for each in query.times], dated=table[MOMENT] > 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Passage:
-    """The terms of a passage: of title, headings and text, its further phrases, and the names of its document."""
-
-    title: Sequence[Any] | Array
-    headings: Sequence[Any]
-    text: Sequence[Any] | Array
-    phrases: Sequence[Sequence[Any]]
-    names: Sequence[Sequence[Any] | Array]
+#: A run of terms: its start and end among the indexed or the analyzed ones, its passage, and its marks.
+_Segment = tuple[int, int, int, int]
+#: The marks of segments: of title and headings, and of terms that were analyzed.
+_NAMING = 1
+_FURTHER = 2
 
 
 def _indexed(sequences: TermSequences, table: Candidates, analyzer: Analyzer) -> PassageTerms | None:
@@ -222,90 +218,110 @@ def _indexed(sequences: TermSequences, table: Candidates, analyzer: Analyzer) ->
 
     None if one of these was not indexed.
     """
+    further: list[Any] = []
 
-    def numbered(words: str, language: str) -> list[Any]:
-        return [sequences.number_of(term) for term in analyzer.of(language).joined(words).split()]
+    def analyzed(words: str, language: str, row: int, marks: int = 0) -> _Segment:
+        start = len(further)
+        further.extend(map(sequences.number_of, analyzer.of(language).joined(words).split()))
+        return start, len(further), row, marks | _FURTHER
 
-    passages = []
-    for hit, title, text in zip(table.passages, sequences.titles, sequences.texts, strict=True):
-        names: list[Sequence[int] | Array] = [title]
+    segments: list[_Segment] = []
+    phrases: list[_Segment] = []
+    names: list[list[_Segment]] = []
+    for row, (hit, (start, middle, end)) in enumerate(zip(table.passages, sequences.bounds.tolist(), strict=True)):
+        title = (start, middle, row, _NAMING)
+        called = [title]
         if hit.metadata and (aliases := searchable_properties(hit.kind, hit.metadata).names):
             # The indexed title is followed by them.
-            title = title[: len(analyzer.of(hit.language).terms(hit.title))]
-            names = [title, *(numbered(each, hit.language) for each in aliases)]
-        headings = numbered(hit.heading_path, hit.language) if hit.heading_path else []
-        phrases: list[Sequence[Any]] = []
-        if hit.metadata or hit.path == hit.key:
-            phrases = [numbered(each, hit.language) for each in beside(hit)]
+            title = (start, min(start + len(analyzer.of(hit.language).terms(hit.title)), middle), row, _NAMING)
+            called = [title, *(analyzed(each, hit.language, row) for each in aliases)]
+        segments.append(title)
+        if hit.heading_path:
+            segments.append(analyzed(hit.heading_path, hit.language, row, _NAMING))
         # The text of a document that has none is its title.
-        passages.append(_Passage(title, headings, title if hit.span == (0, 0) else text, phrases, names))
-    analyzed = chain.from_iterable((each.headings, *each.phrases, *each.names[1:]) for each in passages)
-    if any(None in numbers for numbers in analyzed):
+        segments.append((*title[:2], row, 0) if hit.span == (0, 0) else (middle, end, row, 0))
+        if hit.metadata or hit.path == hit.key:
+            phrases += [analyzed(each, hit.language, row) for each in beside(hit)]
+        names.append(called)
+    if None in further:
         return None
-    return _columns(table.ids, passages, sequences.number_of)
+    return _columns(table.ids, sequences.values, further, segments, phrases, names, sequences.number_of)
 
 
 def _analyzed(table: Candidates, analyzers: Sequence[Analyzer]) -> PassageTerms:
     """Return the terms of passages, found in their texts."""
-    spelled = []
-    for analyzer, hit in zip(analyzers, table.passages, strict=True):
+    spelled: list[Sequence[str]] = []
+    segments: list[_Segment] = []
+    phrases: list[_Segment] = []
+    names: list[list[_Segment]] = []
+    size = 0
+    for row, (analyzer, hit) in enumerate(zip(analyzers, table.passages, strict=True)):
         aliases = searchable_properties(hit.kind, hit.metadata).names
-        spelled.append(_terms_of(analyzer, hit.title, hit.heading_path, hit.text, beside(hit), aliases))
-    every: set[str] = set()
-    for each in spelled:
-        every.update(each.title, each.headings, each.text, *each.phrases, *each.names)
-    numbers = {term: number for number, term in enumerate(sorted(every))}
-    passages = []
-    for each in spelled:
-        title, headings, text, *more = (
-            [numbers[term] for term in terms]
-            for terms in (each.title, each.headings, each.text, *each.phrases, *each.names)
+        fields = _terms_of(analyzer, hit.title, hit.heading_path, hit.text, beside(hit), aliases)
+        spelled += fields
+        ends = [*accumulate(map(len, fields), initial=size)]
+        size = ends[-1]
+        title, headings, text, *others = (
+            (*bounds, row, _FURTHER | _NAMING * (place < 2)) for place, bounds in enumerate(pairwise(ends))
         )
-        phrases = more[: len(each.phrases)]
-        passages.append(_Passage(title, headings, text, phrases, more[len(phrases) :]))
-    return _columns(table.ids, passages, numbers.get)
+        segments += (title, headings, text)
+        count = len(others) - len(aliases)
+        phrases += others[:count]
+        names.append([title, *others[count:]])
+    every = [*chain.from_iterable(spelled)]
+    numbers = {term: number for number, term in enumerate(sorted({*every}))}
+    found = [numbers[term] for term in every]
+    return _columns(table.ids, np.empty(0, np.int32), found, segments, phrases, names, numbers.get)
 
 
 @lru_cache(maxsize=512)
-def _terms_of(
-    analyzer: Analyzer, title: str, headings: str, content: str, phrases: tuple[str, ...], aliases: tuple[str, ...]
-) -> _Passage:
-    """Return the terms of a passage; cached, because queries often share passages, and small indexes have no file."""
-    name, *fields = (analyzer.joined(each).split() for each in (title, headings, content, *phrases, *aliases))
-    further = fields[2 : 2 + len(phrases)]
-    return _Passage(name, fields[0], fields[1], further, [name, *fields[2 + len(phrases) :]])
+def _terms_of(analyzer: Analyzer, *fields: str | tuple[str, ...]) -> tuple[Sequence[str], ...]:
+    """Return the terms of fields and phrases; cached, because queries often share passages, and small indexes have no
+    file.
+    """
+    texts = chain.from_iterable([each] if isinstance(each, str) else each for each in fields)
+    return tuple(analyzer.joined(text).split() for text in texts)
 
 
-def _columns(ids: Ids, passages: Sequence[_Passage], number_of: Callable[[str], int | None]) -> PassageTerms:
-    gap = np.array([_GAP], np.int32)
-    parts: list[Any] = []
-    sizes: list[int] = []
-    for each in passages:
-        parts += (each.title, gap)
-        if each.headings:
-            parts += (each.headings, gap)
-        parts += (each.text, gap)
-        text = len(each.text) + 1
-        sizes += (sum(map(len, parts[-6 if each.headings else -4 :])) - text, text)
-    own = sum(sizes)
-    places = np.arange(len(passages))
-    halves = np.repeat(np.arange(2 * len(passages)), sizes)
-    rows = [halves >> 1]
-    for place, each in enumerate(passages):
-        for phrase in each.phrases:
-            parts += (phrase, gap)
-            rows.append(np.full(len(phrase) + 1, place))
-    # An empty list would be of floating-point numbers.
-    numbers = np.concatenate(parts, dtype=np.int32, casting="unsafe") if parts else np.empty(0, np.int32)
+def _columns(
+    ids: Ids,
+    values: Array,
+    analyzed: Sequence[int],
+    segments: Sequence[_Segment],
+    phrases: Sequence[_Segment],
+    names: Sequence[Sequence[_Segment]],
+    number_of: Callable[[str], int | None],
+) -> PassageTerms:
+    """Return the columns of segments, followed by those of further phrases; `values` are the terms that are indexed."""
+    every = np.array([*segments, *phrases], np.int64).reshape(-1, 4)
+    further = np.array(analyzed, np.int32)
+    sizes = every[:, 1] - every[:, 0] + 1
+    own = int(sizes[: len(segments)].sum())
+    size = int(sizes.sum())
+    numbers = np.empty(size, np.int32)
+    rows = np.empty(size, np.int64)
+    naming = np.empty(size, np.bool_)
+    sources = (values, values, further, further)
+    if kernels.compiled:
+        kernels.compiled.gather(values, further, every, numbers, rows, naming)
+    else:
+        numbers[:] = _GAP
+        rows[:] = np.repeat(every[:, 2], sizes)
+        naming[:] = np.repeat(every[:, 3] & _NAMING, sizes)
+        last = 0
+        for start, end, _, marks in every.tolist():
+            numbers[last : last + end - start] = sources[marks][start:end]
+            last += end - start + 1
+        naming &= numbers != _GAP
     return PassageTerms(
         ids=ids,
         numbers=numbers,
         own=own,
-        rows=np.concatenate(rows) if len(rows) > 1 else rows[0],
-        naming=(halves & 1 == 0) & (numbers[:own] != _GAP),
-        names=[each.names for each in passages],
+        rows=rows,
+        naming=naming[:own],
+        names=[[sources[marks][start:end] for start, end, _, marks in each] for each in names],
         number_of=number_of,
-        at=places,
+        at=np.arange(len(ids)),
     )
 
 
@@ -361,7 +377,7 @@ class Relevance:
                 lacking |= ~np.logical_or.reduce([holders[each] for each in (clause, *stand_ins.get(clause, ()))])
         wanted = {passages.number_of(term) for term in chain.from_iterable(weights)}
         names = [passages.names[row] for row in passages.at.tolist()] if wanted and None not in wanted else []
-        titled = [any(len(name) >= len(wanted) and wanted == {*name} for name in each) for each in names]
+        titled = [any(len(name) >= len(wanted) and wanted == {*name.tolist()} for name in each) for each in names]
         cosines = np.full(len(table), np.nan)
         if plan.execution.vector is not None:
             # From the semantic channel, or else from the stored vector.

@@ -148,7 +148,19 @@ def best(ids: Ids, scores: Scores, limit: int) -> Ranking:
         keep = scores >= lowest
         ids = ids[keep]
         scores = scores[keep]
-    order = np.lexsort((ids, -scores))[:limit]
+    falling = -scores
+    order = np.argsort(falling)
+    falling = falling[order]
+    differing = falling[1:] != falling[:-1]
+    if not differing.all():
+        # Sorted by one whole number each, which takes half as long as sorting by two keys.
+        count = len(order)
+        numbers = np.empty(count, np.int64)
+        numbers[np.argsort(ids)] = np.arange(count)
+        numbers = numbers[order]
+        numbers[1:] += count * np.cumsum(differing)
+        order = order[np.argsort(numbers)]
+    order = order[:limit]
     return Ranking(ids[order], scores[order])
 
 

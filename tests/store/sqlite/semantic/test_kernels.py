@@ -95,9 +95,44 @@ def test_places_in_a_range_are_those_of_numpy(counts: list[int], above: int, upt
     for way in _instructions():
         assert kernels.compiled
         kernels.compiled.use(way)
-        places = np.empty(len(array), np.int64)
-        size = kernels.compiled.between(array, above, upto, places)
-        assert np.array_equal(places[:size], expected)
+        for room in (len(array), len(expected) // 2):
+            places = np.empty(room, np.int64)
+            assert kernels.compiled.between(array, above, upto, places) == len(expected)
+            assert np.array_equal(places[: len(expected)], expected[:room])
+
+
+@given(
+    counts=st.lists(st.integers(0, (1 << 16) - 1) | st.integers(0, 9), max_size=300),
+    each=st.integers(1, 9),
+    size=st.integers(0, 1 << 16),
+)
+@pytest.mark.skipif(not kernels.compiled, reason="nothing was compiled")
+def test_the_rows_of_each_count_are_those_of_numpy(counts: list[int], each: int, size: int) -> None:
+    array = np.array(counts, np.uint16)
+    expected = np.bincount(array[::each], minlength=size)[:size]
+    found = np.zeros(size, np.int64)
+    assert kernels.compiled
+    length = kernels.compiled.tally(array, each, found)
+    assert np.array_equal(found, expected)
+    assert length == max([0, *(np.flatnonzero(expected) + 1).tolist()])
+
+
+@given(
+    lists=st.lists(st.sets(st.integers(0, 40)), max_size=9),
+    seed=st.integers(0, 1 << 32),
+)
+@pytest.mark.skipif(not kernels.compiled, reason="nothing was compiled")
+def test_sums_of_lists_are_those_of_numpy_to_the_last_digit(lists: list[set[int]], seed: int) -> None:
+    rows = np.array([row for each in lists for row in sorted(each)], np.int64)
+    added = _random(seed).random(len(rows))
+    ends = np.cumsum([*map(len, lists)], dtype=np.int64)
+    found = np.empty(len(rows), np.int64)
+    sums = np.empty(len(rows))
+    assert kernels.compiled
+    count = kernels.compiled.merge(rows, added, ends, found, sums)
+    expected = np.bincount(rows, added, 41)
+    assert found[:count].tolist() == sorted(set().union(*lists))
+    assert np.array_equal(sums[:count], expected[found[:count]])
 
 
 @given(
@@ -133,7 +168,13 @@ def test_shapes_that_do_not_fit_are_refused(compiled: ModuleType) -> None:
     with pytest.raises(ValueError, match="fit"):
         compiled.products(values, np.array([0]), np.zeros(5), np.zeros(1))
     with pytest.raises(ValueError, match="fit"):
-        compiled.between(np.zeros(4, np.uint16), 0, 1, np.zeros(3, np.int64))
+        compiled.between(np.zeros(4, np.uint16), 0, 1 << 17, np.zeros(3, np.int64))
+    with pytest.raises(ValueError, match="fit"):
+        compiled.tally(np.zeros(4, np.uint16), 0, np.zeros(3, np.int64))
+    for rows, ends in (([1, 1], [2]), ([2, 1], [2]), ([1, 2], [3]), ([1, 2], [1, 0]), ([1], [0] * 24 + [1])):
+        given = np.array(rows, np.int64)
+        with pytest.raises(ValueError, match="fit"):
+            compiled.merge(given, np.zeros(len(rows)), np.array(ends, np.int64), given.copy(), np.zeros(len(rows)))
     with pytest.raises(TypeError):
         compiled.between(np.zeros(4, np.uint16), 0, 1)
     for bounds in ([0, 4], [-1, 2], [2, 1], []):
@@ -185,6 +226,22 @@ from rifflux import kernels
 assert kernels.compiled and sys.argv[1] in kernels.compiled.__file__, kernels.description
 random = np.random.default_rng(int(sys.argv[2]))
 done = refused = 0
+
+
+def segments(random, rows, words, off):
+    values = random.integers(0, 200, rows).astype(random.choice([np.uint8, np.uint16, np.uint32]))
+    further = random.integers(0, 1 << 31, words, dtype=np.int32)
+    found = []
+    for marks in random.integers(0, 4, words).tolist():
+        size = len(further) if marks & 2 else rows
+        start, end = sorted(random.integers(min(0, off), 1 + size + max(0, off), 2).tolist())
+        found.append((start, end, 7, marks))
+    room = sum(end - start + 1 for start, end, _, _ in found) + int(random.integers(min(0, off), 1 + max(0, off)))
+    numbers = np.empty(max(0, room), np.int32)
+    every = np.array(found, np.int64).reshape(-1, 4)
+    return values, further, every, numbers, np.empty(len(numbers), np.int64), np.empty(len(numbers), np.bool_)
+
+
 for _ in range(400):
     kernels.compiled.use(int(random.integers(0, kernels.compiled.WAYS + 1)))
     rows, words, width, wanted = (int(each) for each in random.integers(0, (1200, 8, 500, 300)))
@@ -207,6 +264,20 @@ for _ in range(400):
             random.integers(0, 1 << 16, rows).astype(np.uint16), int(random.integers(-2, 1 << 16)),
             int(random.integers(-2, 1 << 17)), np.empty(max(0, rows + off), np.int64),
         )),
+        ("tally", (
+            random.integers(0, 1 << int(random.integers(1, 17)), rows).astype(np.uint16), int(random.integers(off, 9)),
+            np.zeros(width, np.int64),
+        )),
+        ("merge", (
+            np.sort(random.integers(0, 1 << 20, rows)) if off else random.integers(0, 99, rows), random.random(rows),
+            np.append(np.sort(random.integers(0, 1 + rows, words)), rows + off), np.empty(rows, np.int64),
+            np.empty(rows),
+        )),
+        ("merge", (
+            np.arange(rows), random.random(rows), np.append(np.sort(random.integers(0, 1 + rows, words)), rows),
+            np.empty(rows, np.int64), np.empty(rows),
+        )),
+        ("gather", segments(random, rows, words, off)),
         ("holders", (terms, of, several, clauses.cumsum(), np.zeros((max(0, words + off), width + 1), np.bool_))),
         ("likely", (
             terms, of, random.random(words), several, int(random.integers(min(0, off), 30)), np.empty(width + 1),

@@ -242,7 +242,8 @@ def centroid(inputs: FeatureInput) -> Scores:
     missing = np.zeros_like(next(iter(known.values())))
     vectors = np.concatenate([known.get(id, missing) for id in ids]).reshape(len(ids), -1)
     cosines = vectors @ vectors[: len(inputs.trust)].T
-    weights = np.tile(inputs.trust, (len(vectors), 1))
+    weights = np.empty_like(cosines, np.float64)
+    weights[:] = inputs.trust
     # No candidate is compared with itself.
     np.fill_diagonal(weights, 0.0)
     total = weights.sum(axis=1)

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rifflux import kernels
 from rifflux.store.lexical import MOST_CLAUSES, VARIANT, FieldWeights, Lexical, TermSequences
 from rifflux.store.sqlite.connection.engine import LOOK, GenerationCache, OwnerView, state_of, unmoved
 from rifflux.store.sqlite.filters import among, passing
@@ -55,6 +56,8 @@ SMALL = 512
 NOTHING = Query("")
 #: A term in more chunks than this is only looked up where it can matter, rather than added everywhere.
 MANY = 1 << 17
+#: Up to so many lists of rows are merged if they are short; a table of all rows is made otherwise.
+MERGED = 24
 #: The tolerance of a bound for rounding of sums.
 ROUNDED = 1 + 1e-9
 
@@ -137,11 +140,7 @@ class Bm25Scorer:
         if found is not None:
             scores = self._scores(found)
         else:
-            total = self._sums(alternatives)
-            if allowed is not None:
-                total *= allowed
-            found = np.flatnonzero(total > 0)
-            scores = total[found]
+            found, scores = self._sums(alternatives, allowed)
         return best(self.words.ids[found], scores, limit)
 
     def best_of(self, rows: Ids, limit: int) -> Ranking:
@@ -162,16 +161,31 @@ class Bm25Scorer:
                 total[holding] += idf * matches.at(places[holding]).saturated(self.weights, norms)
         return total
 
-    def _sums(self, alternatives: Sequence[tuple[float, Matches]]) -> Scores:
-        """Return the sum of the alternatives' contributions for every row; 0 for rows without any."""
-        norms = self.words.norms(self.weights)
+    def _sums(self, alternatives: Sequence[tuple[float, Matches]], allowed: Mask | None) -> tuple[Ids, Scores]:
+        """Return the allowed rows to which an alternative contributes, ascending, and the sums of contributions."""
         if not alternatives:
-            return np.zeros(len(norms))
-        rows = np.concatenate([matches.rows for _, matches in alternatives])
+            return np.empty(0, np.int64), np.empty(0)
+        norms = self.words.norms(self.weights)
+        rows = np.concatenate([matches.rows for _, matches in alternatives], dtype=np.int64)
         added = np.concatenate([idf * matches.saturated(self.weights, norms) for idf, matches in alternatives])
         # Added one after another, in this order.
-        sums: Scores = np.bincount(rows, added, len(norms)).astype(np.float64, copy=False)
-        return sums
+        found: Ids = np.empty(len(rows), np.int64)
+        sums: Scores = np.empty(len(rows))
+        if kernels.compiled and len(alternatives) <= MERGED and len(rows) * len(alternatives) <= len(norms):
+            ends = np.array([*accumulate(len(matches.rows) for _, matches in alternatives)])
+            count = kernels.compiled.merge(rows, added, ends, found, sums)
+            found = found[:count]
+            sums = sums[:count]
+        else:
+            total: Scores = np.bincount(rows, added, len(norms)).astype(np.float64, copy=False)
+            found = total.nonzero()[0]
+            sums = total[found]
+        kept = sums > 0
+        if allowed is not None:
+            kept &= allowed[found]
+        if kept.all():
+            return found, sums
+        return found[kept], sums[kept]
 
     def _contenders(
         self, alternatives: Sequence[tuple[float, Matches]], limit: int, allowed: Mask | None
@@ -184,13 +198,9 @@ class Bm25Scorer:
         common = [each for each in alternatives if len(each[1].rows) > MANY]
         if not rare:
             return None
-        total = self._sums(rare)
-        if allowed is not None:
-            total *= allowed
-        rows = np.flatnonzero(total > 0)
+        rows, partial = self._sums(rare, allowed)
         if len(rows) < limit:
             return None
-        partial = total[rows]
         rest = ROUNDED * sum(idf * (self.weights.k1 + 1.0) for idf, _ in common)
         least = float(np.partition(partial, len(partial) - limit)[len(partial) - limit])
         if least <= rest:

@@ -245,7 +245,7 @@ class VisibleWords:
         rows = self.rows_of_ids(ids)
         if len(rows) and (rows.min() < 0 or rows.max() >= self._base):
             return None
-        return TermSequences(*self.file.titles_and_texts(self._stored(rows)), self.file.number)
+        return self.file.term_sequences(self._stored(rows))
 
     def matches(self, clause: Clause, *, prefix: bool = False) -> Matches:
         """Return the rows that contain a phrase of adjacent terms, or a term with a prefix."""

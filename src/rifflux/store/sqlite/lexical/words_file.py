@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux import kernels
+from rifflux.store.lexical import TermSequences
 from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, StateStamp, Unfit, private
 from rifflux.store.sqlite.connection.engine import Current
 from rifflux.store.sqlite.query import WORDS, Ascending, places_of
@@ -130,11 +131,9 @@ class WordsFile:
             self._numbers[term] = number
         return number
 
-    def titles_and_texts(self, rows: Ids) -> tuple[list[Array], list[Array]]:
-        """Return the numbers of the terms of the title and of the text of some rows, in order."""
-        bounds = self.sequence_starts[2 * rows[:, None] + np.arange(3)].tolist()
-        titles = [self.sequences[title:text] for title, text, _ in bounds]
-        return titles, [self.sequences[text:end] for _, text, end in bounds]
+    def term_sequences(self, rows: Ids) -> TermSequences:
+        """Return the terms of the titles and texts of some rows, in order."""
+        return TermSequences(self.sequences, self.sequence_starts[2 * rows[:, None] + np.arange(3)], self.number)
 
     def beginning(self, start: str) -> slice:
         """Return the numbers of all owners' terms with a prefix."""

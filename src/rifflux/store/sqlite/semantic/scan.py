@@ -89,9 +89,8 @@ def nearest_among(
 
 def apart(signs: NDArray[np.uint64], vector: Vectors) -> Counts:
     """Return the count of differing sign bits per column; those of large components count three times."""
-    (query,) = sign_words(vector[None] >= 0)
     size = np.abs(vector)
-    (large,) = sign_words((size > size.mean())[None])
+    query, large = sign_words(np.stack([vector >= 0, size > size.mean()]))
     counts = np.zeros(signs.shape[1], np.uint16)
     if kernels.compiled:
         kernels.compiled.apart(signs, query, large, counts)
@@ -130,17 +129,16 @@ def _likely(
     if allowed is not None:
         counts += np.multiply(~allowed, beyond, dtype=np.uint16)
     for each in (EACH, 1) if len(counts) >= MANY else (1,):
-        # Of all rows, none has a count above the highest; of some, others may.
-        histogram = each * np.bincount(counts[::each], minlength=(each > 1) * beyond)[:beyond]
-        upto = np.cumsum(histogram)
+        histogram = _tally(counts, each, beyond)
+        upto = np.add.accumulate(histogram)
         level = _level(upto, max(SAMPLE, 2 * limit))
-        places = _between(counts, -1, level)
+        places = _between(counts, -1, level, int(upto[level]))
         if len(places) >= limit:
             break  # else the rows that were looked at are unlike the others
     found = cosines(places)
     wider = _expected_level(counts[places], found, histogram, level, limit, missed)
     while True:
-        further = _between(counts, level, wider)
+        further = _between(counts, level, wider, int(upto[wider] - upto[level]))
         places = np.concatenate([places, further])
         found = np.concatenate([found, cosines(further)])
         level = wider
@@ -150,12 +148,28 @@ def _likely(
         wider = _level(upto, 2 * int(upto[level]))
 
 
-def _between(counts: Counts, above: int, upto: int) -> Ids:
-    """Return the places of the counts above one number and up to another."""
+def _tally(counts: Counts, each: int, beyond: int) -> NDArray[Any]:
+    """Return the number of rows of each count below `beyond`, estimated from every so many of them."""
     if kernels.compiled:
-        places = np.empty(len(counts), np.int64)
-        return places[: kernels.compiled.between(counts, above, upto, places)].copy()
-    return np.flatnonzero((counts > above) & (counts <= upto))
+        histogram = np.zeros(beyond, np.int64)
+        length = kernels.compiled.tally(counts, each, histogram)
+    else:
+        histogram = np.bincount(counts[::each], minlength=beyond)[:beyond]
+        length = int(histogram.nonzero()[0][-1]) + 1
+    # Of all rows, none has a count above the highest; of some, others may.
+    return histogram[:length] if each == 1 else each * histogram
+
+
+def _between(counts: Counts, above: int, upto: int, expected: int) -> Ids:
+    """Return the places of the counts above one number and up to another, of which so many are expected."""
+    if not kernels.compiled:
+        return np.flatnonzero((counts > above) & (counts <= upto))
+    places = np.empty(expected, np.int64)
+    found: int = kernels.compiled.between(counts, above, upto, places)
+    if found > expected:
+        places = np.empty(found, np.int64)
+        kernels.compiled.between(counts, above, upto, places)
+    return places[:found]
 
 
 def _level(upto: NDArray[Any], rows: int) -> int:
