@@ -223,11 +223,19 @@ class IndexView:
         """
         if self.is_part or (self.labels and not collections):
             return self
+        moment = None if collections else self.session.store.moment
+        known: tuple[object, IndexView] | None = vars(self).get("_read")
+        if known and moment is not None and known[0] == moment:
+            return known[1]
         found = self.rights.visible(collections)
         labels = {each.record.owner: each.label for each in found}
         mine = {each.record.owner for each in found if each.owned}
         store = self.session.cache(("united", *labels), partial(self.session.store.of, *labels))
-        return replace(self, store=store, labels=labels, mine=frozenset(mine))
+        view = replace(self, store=store, labels=labels, mine=frozenset(mine))
+        if moment is not None and self.session.store.moment == moment:
+            # Kept, with what is derived from it, until anything is written.
+            vars(self)["_read"] = moment, view
+        return view
 
     def writing(self, collection: str = "", *, create: bool = False) -> IndexView:
         """Return the view that writes to a collection, by default the caller's library. See `Rights.writable`."""

@@ -127,6 +127,14 @@ class Store(Protocol):
         `time.perf_counter()`, and yields what that took; any other yields None.
         """
 
+    @property
+    def moment(self) -> object:
+        """Return a value that changes whenever this thread would read something else; None if that is unknown.
+
+        It is known within `memoized` at most, and some engines never know.
+        """
+        return None
+
     def probe(self) -> None:
         """Read a little of everything that searches need, in about a millisecond. Raises `UnusableIndex`.
 

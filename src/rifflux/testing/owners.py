@@ -109,7 +109,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
 _WRITE = frozenset(("transaction", "put_vectors", "set", "write", "reserve", "drop"))
 #: Methods that are the same for everyone, are refused to a named owner, or concern views themselves.
 _SHARES = (
-    "of views memoized model use_model lease check generations mend erase "
+    "of views memoized moment model use_model lease check generations mend erase "
     "schema_version capabilities local read_only close catalog lexical semantic"
 )
 _SHARED = frozenset(_SHARES.split())

@@ -184,14 +184,13 @@ class IndexFacts:
 
     def cosines(self, ids: Ids) -> Scores:
         """Return the cosine of each chunk with the query; NaN without a vector."""
-        found = np.full(len(ids), np.nan)
-        vector = self.plan.execution.vector
-        if vector is None or not len(ids) or not (length := float(np.linalg.norm(vector))):
-            return found
-        if self.known_cosines:
-            found = np.array([self.known_cosines.get(id, np.nan) for id in ids.tolist()])
-            ids = ids[np.isnan(found)]
+        known_cosines = self.known_cosines
+        found = np.array([known_cosines.get(id, np.nan) for id in ids.tolist()], np.float64)
         missing = np.flatnonzero(np.isnan(found))
+        vector = self.plan.execution.vector
+        if vector is None or not len(missing) or not (length := float(np.linalg.norm(vector))):
+            return found
+        ids = ids[missing]
         known = self.vectors(ids)
         if len(known) < len(ids):
             missing = missing[[row for row, id in enumerate(ids.tolist()) if id in known]]

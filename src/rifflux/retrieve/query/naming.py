@@ -280,11 +280,6 @@ class Titles:
     _weights: dict[str | int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
     _holding: dict[str, set[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    @cached_property
-    def _places(self) -> Mapping[int, int]:
-        """Return the position of each title among them."""
-        return {number: place for place, number in enumerate(self.among)}
-
     def holding(self, key: str) -> set[int]:
         """Return the titles that contain a word or a number, by its key."""
         known = self._holding.get(key)
@@ -322,7 +317,14 @@ class Titles:
             if not keys.isdisjoint(self.names.keys[number]):
                 for key in keys.intersection(self.names.keys[number]):
                     self._holding[key].add(number)
-        question = [*(self._known(each) for each in question)]
+        respelt_question = []
+        for atom in question:
+            near = None
+            if atom.number is None and not self.holding(atom.term):
+                # A word that no title contains is respelt as in some title.
+                near = next(filter(self.holding, self.spellings.get(atom.term, ())), None)
+            respelt_question.append(replace(atom, term=near) if near else atom)
+        question = respelt_question
         agreeing, containing = self._agreeing(question)
         letters = letters_of(text)
         same = [number for number in (containing if question else self.among) if letters_in(number) == letters]
@@ -338,15 +340,6 @@ class Titles:
             if same := [number for number in found if sorted(letters_in(number).split()) == words]:
                 return same, whole
         return [number for number in found if f" {letters_in(number)} " in f" {letters} "] or found, whole
-
-    def _known(self, atom: Atom) -> Atom:
-        """Return the atom, respelt as in some title if no title contains it."""
-        if atom.number is not None or self.holding(atom.term):
-            return atom
-        near = next(filter(self.holding, self.spellings.get(atom.term, ())), None)
-        if near:
-            return replace(atom, term=near)
-        return atom
 
     def _agreeing(self, question: Sequence[Atom]) -> tuple[Sequence[int], Sequence[int]]:
         """Return the titles that match the query as a name, and those that contain most of its words."""
@@ -394,7 +387,7 @@ class Titles:
             for atom in question:
                 if atom.number is not None and atom.written:
                     found |= self.holding(_key(atom))
-        return sorted(found, key=self._places.__getitem__)
+        return [number for number in self.among if number in found]
 
     def _is_short(self, word: str) -> bool:
         """Return True if a title contains a word with the given prefix."""
@@ -423,7 +416,7 @@ class Titles:
         if not labels:
             # A title with a word that is not in the query is not contained in it.
             sharing = {number for key in query_keys for number in self.holding(key)}
-            among = sorted(sharing, key=self._places.__getitem__)
+            among = [number for number in among if number in sharing]
         for number in among:
             # The first atom of a contained title must occur in the query, and all of them in one without numbers.
             if not labels and not query_keys.issuperset(self.names.keys[number]):

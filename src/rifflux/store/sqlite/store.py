@@ -303,6 +303,14 @@ class SqliteStore(Store):
         del deadline
         return self.database.engine.memoized()
 
+    @property
+    def moment(self) -> object:
+        if self.database.state:
+            # What concerns users is in another file.
+            return None
+        with self.view.reading() as (connection, _):
+            return self.database.engine.moment(connection)
+
     def totals(self) -> Totals:
         documents, chunks, files, embedded, works, in_others = self.view.summed(sql.TOTALS)
         languages = {""}
@@ -318,17 +326,23 @@ class SqliteStore(Store):
         run = request.execution
         rankings: dict[str, Ranking] = {}
         milliseconds = {}
+        # Candidates that words have named are compared with the vector at once.
+        cosines: dict[int, float] = {}
         for name in request.channels:
             start = perf_counter()
             if name == LEXICAL:
                 rankings[name] = self.lexical.match(request.query, run.limit, request.weights)
             else:
-                rankings[name] = self.semantic.nearest(request.query, run.vector, run.sufficient, model=run.model)
+                others = rankings[LEXICAL].ids[: run.pool] if rankings else None
+                rankings[name] = self.semantic.nearest(
+                    request.query, run.vector, run.sufficient, model=run.model, others=others, cosines=cosines
+                )
             milliseconds[name] = (perf_counter() - start) * 1000
         if not request.described:
             return CandidateResponse(rankings, {}, milliseconds)
         best = [rankings[name].ids[: DESCRIBED[name]] for name in request.channels]
-        return CandidateResponse(rankings, self.catalog.facts(np.unique(np.concatenate(best))), milliseconds)
+        facts = self.catalog.facts(np.unique(np.concatenate(best)))
+        return CandidateResponse(rankings, facts, milliseconds, cosines)
 
     def contents(self) -> str:
         rows = [self.view.known(OWNER, name=each) for each in self.owners]

@@ -235,6 +235,19 @@ class Engine:
         finally:
             self._block.looked = None
 
+    def moment(self, connection: apsw.Connection) -> object:
+        """Return a value that changes with everything that this thread reads.
+
+        None if that is unknown: outside `memoized`, in a transaction, or once several connections were used.
+        """
+        looked = getattr(self._block, "looked", None)
+        if looked is None or connection.in_transaction:
+            return None
+        if connection not in looked:
+            connection.execute(LOOK).fetchall()
+            looked.add(connection)
+        return (connection, *state_of(connection)) if len(looked) == 1 else None
+
     def known(self, connection: apsw.Connection, statement: str, **bound: Hashable) -> list[Any]:
         """Return the rows of a statement; within `memoized` cached until something changes."""
         looked = getattr(self._block, "looked", None)

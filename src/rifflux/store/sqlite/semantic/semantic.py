@@ -192,7 +192,17 @@ class SqliteSemantic(Semantic):
                 found = np.array(listed, np.int64), values * scales[:, None]
         return self.samples.put((owners, most), generation, found)
 
-    def nearest(self, query: Query, vector: Vectors | None, limit: int, *, model: str | None = None) -> Ranking:
+    def nearest(
+        self,
+        query: Query,
+        vector: Vectors | None,
+        limit: int,
+        *,
+        model: str | None = None,
+        others: Ids | None = None,
+        cosines: dict[int, float] | None = None,
+    ) -> Ranking:
+        """Rank the `limit` chunks of highest cosine; add those of `others` to `cosines`, as far as they are packed."""
         if vector is None:
             return Ranking.empty()
         length = float(np.linalg.norm(vector))
@@ -209,6 +219,10 @@ class SqliteSemantic(Semantic):
             # Checked last: if the index is switched to another model after this, the vectors are still of the former
             # one.
             self._check_model(connection, model)
+        if others is not None and cosines is not None:
+            rows = packed.rows_of(owners, others)
+            found = packed.packed.cosines(rows, vector)
+            cosines.update(zip(packed.packed.ids[rows].tolist(), found.tolist(), strict=True))
         if self.view.several:
             return packed.nearest_of_several(owners, vector, limit, allowed)
         return packed.nearest(owners[0], vector, limit, allowed)

@@ -215,15 +215,19 @@ class VectorSnapshot:
         found: Ids = hidden[first:last] - among.start
         return found
 
-    def vectors_of(self, owners: Sequence[int], ids: Ids) -> dict[int, Vectors]:
-        """Return the vectors of some owners' packed and unchanged chunks, by id."""
+    def rows_of(self, owners: Sequence[int], ids: Ids) -> Ids:
+        """Return the rows of some owners' packed and unchanged chunks."""
         rows = self.packed.rows_of_ids(ids)
         if len(self.fresh.hidden):
             rows = np.setdiff1d(rows, self.fresh.hidden)
         theirs = np.zeros(len(rows), np.bool_)
         for mine in (self.packed.of(owner) for owner in owners):
             theirs |= (rows >= mine.start) & (rows < mine.stop)
-        rows = rows[theirs]
+        return rows[theirs]
+
+    def vectors_of(self, owners: Sequence[int], ids: Ids) -> dict[int, Vectors]:
+        """Return the vectors of some owners' packed and unchanged chunks, by id."""
+        rows = self.rows_of(owners, ids)
         return dict(zip(self.packed.ids[rows].tolist(), self.packed.vectors(rows), strict=True))
 
 
