@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,9 +12,11 @@ from typing import Any, ClassVar
 import pytest
 
 import rifflux
-from rifflux.errors import Busy
+from rifflux.errors import Busy, DiskFull, ModelMismatch, NotFound, UnusableIndex
+from rifflux.index.cluster import cluster_of
 from rifflux.store.opensearch import OpenSearchStore
 from rifflux.store.opensearch.engine import STATE_SECONDS, ClusterIndex, Unanswered
+from rifflux.store.opensearch.mapping import index_body
 from tests.cluster.test_engine import TEXTS
 
 SECONDS = 2.0
@@ -101,6 +104,34 @@ def test_a_state_that_is_not_told_in_time_is_an_older_one(
             index.search("river", deadline_ms=60_000)
 
 
+def test_a_row_of_a_part_that_does_not_answer_is_not_a_missing_one(
+    index: rifflux.Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the row that says what is visible, nothing would be."""
+    store = index.admin.store
+    assert isinstance(store, OpenSearchStore)
+    call = ClusterIndex.call
+    lacking = [1]
+
+    def changed(self: ClusterIndex, request: Callable[..., Any], **arguments: Any) -> Any:
+        answer = call(self, request, **arguments)
+        if request.__name__ == "mget" and threading.current_thread() is threading.main_thread() and lacking[0]:
+            lacking[0] -= 1
+            error = {"type": "no_shard_available_action_exception", "reason": "x"}
+            answer["docs"] = [{"_id": each["_id"], "error": error} for each in answer["docs"]]
+        return answer
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ClusterIndex, "call", changed)
+        store.engine.forget_states()
+        assert index.search("river", deadline_ms=60_000).hits
+        assert not lacking[0]
+        lacking[0] = 1_000
+        store.engine.forget_states()
+        with pytest.raises(Busy, match="look at the cluster's health"):
+            index.search("river", deadline_ms=1_000 * SECONDS)
+
+
 def test_a_search_goes_on_without_a_refresh_and_says_so(index: rifflux.Index, monkeypatch: pytest.MonkeyPatch) -> None:
     """A node that hangs keeps its copy from being refreshed."""
     call = ClusterIndex.call
@@ -117,6 +148,51 @@ def test_a_search_goes_on_without_a_refresh_and_says_so(index: rifflux.Index, mo
     assert found.hits
     assert notices(found) == ["cluster.older"]
     assert "new" in [hit.key for hit in index.search("river", mode="lexical")]
+
+
+def test_one_search_alone_waits_for_a_refresh_that_hangs(index: rifflux.Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    call = ClusterIndex.call
+    waited: list[object] = []
+    over = threading.Event()
+
+    def hanging(self: ClusterIndex, request: Callable[..., Any], **arguments: Any) -> Any:
+        if request.__name__ == "refresh":
+            if threading.current_thread() is not threading.main_thread():
+                over.wait(600)
+            else:
+                waited.append(arguments)
+            raise Unanswered("the cluster did not answer in time")
+        return call(self, request, **arguments)
+
+    index.add(rifflux.Document("new", "Another river."))
+    with monkeypatch.context() as patched:
+        patched.setattr(ClusterIndex, "call", hanging)
+        for _ in range(3):
+            assert index.search("river", deadline_ms=600_000).hits
+        assert len(waited) == 1
+        over.set()
+
+
+def test_where_nothing_can_be_refreshed_searches_find_what_nodes_refreshed_by_themselves(
+    index: rifflux.Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = index.admin.store
+    assert isinstance(store, OpenSearchStore)
+    call = ClusterIndex.call
+
+    def hanging(self: ClusterIndex, request: Callable[..., Any], **arguments: Any) -> Any:
+        if request.__name__ == "refresh" and self is store.engine:
+            raise Unanswered("the cluster did not answer in time")
+        return call(self, request, **arguments)
+
+    with rifflux.open(str(store.engine.address), model="hash:64") as other:
+        other.add(rifflux.Document("new", "Another river."))
+    end = time.monotonic() + 120.0
+    with monkeypatch.context() as patched:
+        patched.setattr(ClusterIndex, "call", hanging)
+        while "new" not in [hit.key for hit in index.search("river", mode="lexical", deadline_ms=600_000)]:
+            assert time.monotonic() < end
+            time.sleep(0.1)
 
 
 class _Answering(BaseHTTPRequestHandler):
@@ -214,3 +290,72 @@ def test_a_node_that_hangs_is_left_out_and_a_cluster_that_hangs_is_reported_in_t
         with pytest.raises(Busy):
             index.search("heron water", deadline_ms=1_000 * SECONDS)
         assert not other.hanging.is_set()
+
+
+def test_while_the_disk_is_nearly_full_nothing_is_written_and_searches_go_on(index: rifflux.Index) -> None:
+    store = index.admin.store
+    assert isinstance(store, OpenSearchStore)
+    settings = store.engine.client.indices.put_settings
+    name = store.engine.address.name
+    settings(index=name, body={"index.blocks.read_only_allow_delete": True})
+    with pytest.raises(DiskFull, match="make room"):
+        index.add(rifflux.Document("new", "Another river."))
+    assert index.search("river").hits
+    settings(index=name, body={"index.blocks.read_only_allow_delete": None})
+    index.add(rifflux.Document("new", "Another river."))
+    assert "new" in [hit.key for hit in index.search("river", mode="lexical")]
+
+
+def test_an_index_whose_parts_are_on_no_node_is_reported_and_not_taken_for_empty(
+    location: Callable[[], str], cluster: str
+) -> None:
+    from opensearchpy import OpenSearch
+
+    place = location()
+    name = place.partition("/")[2]
+    body = index_body(shards=1, replicas=0)
+    nowhere = "index.routing.allocation.require._name"
+    body["settings"][nowhere] = "nobody"
+    with OpenSearch([f"http://{cluster}"]) as client:
+        client.indices.create(index=name, body=body, params={"wait_for_active_shards": "0"})
+        assert cluster_of(f"opensearch://{place}").status().health == "red"
+        with (
+            pytest.raises(Busy, match="look at the cluster's health"),
+            rifflux.open(f"opensearch://{place}", model="hash:64") as index,
+        ):
+            index.search("heron", deadline_ms=1_000 * SECONDS)
+        client.indices.put_settings(index=name, body={nowhere: None})
+        client.cluster.health(index=name, params={"wait_for_status": "green", "timeout": "60s", "request_timeout": 60})
+    with rifflux.open(f"opensearch://{place}", model="hash:64") as index:
+        index.add(rifflux.Document("heron", TEXTS["heron"]))
+        assert index.search("heron").hits
+
+
+def test_a_cluster_without_the_plugin_is_refused_and_nothing_is_made(
+    location: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = ClusterIndex.call
+
+    def lacking(self: ClusterIndex, request: Callable[..., Any], **arguments: Any) -> Any:
+        if request.__name__ == "plugins":
+            return [{"component": "another-plugin"}]
+        return call(self, request, **arguments)
+
+    place = f"opensearch://{location()}"
+    with monkeypatch.context() as patched:
+        patched.setattr(ClusterIndex, "call", lacking)
+        with pytest.raises(UnusableIndex, match="lacks the plugin opensearch-knn"):
+            rifflux.open(place, model="hash:64")
+    with pytest.raises(NotFound):
+        rifflux.open(place, model="hash:64", create=False)
+
+
+def test_vectors_of_another_dimension_are_refused(index: rifflux.Index) -> None:
+    store = index.admin.store
+    assert isinstance(store, OpenSearchStore)
+    with (
+        rifflux.open(str(store.engine.address), model="hash:32") as other,
+        pytest.raises(ModelMismatch, match="vectors of"),
+    ):
+        other.add(rifflux.Document("new", "Another river."))
+    assert "new" not in [hit.key for hit in index.search("river", mode="lexical")]

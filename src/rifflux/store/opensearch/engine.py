@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from importlib import import_module
-from operator import attrgetter
 from typing import Any, TypeVar
 
 from rifflux.errors import (
@@ -33,6 +32,7 @@ from rifflux.store.opensearch.address import PASSWORD, USER, ClusterAddress
 from rifflux.store.opensearch.batches import ContentBatch, JoinedWrites, OpenWrites, Published, written_together
 from rifflux.store.opensearch.filters import JSON, all_of, any_of, terms
 from rifflux.store.opensearch.mapping import SCHEMA_VERSION, index_body, vector_property
+from rifflux.store.opensearch.nodes import OVERLOADED, Nodes
 from rifflux.store.reader import Reads, Totals
 from rifflux.store.semantic import ModelInfo, State
 from rifflux.types import Notice
@@ -69,12 +69,15 @@ _RETRIES = 5
 #: What responses to searches omit of each hit, and those to searches for candidates.
 _OMITTED = "-responses.hits.hits._index,-responses.hits.hits._routing"
 NAMELESS = f"{_OMITTED},-responses.hits.hits._id"
-#: The part of the time that the first node asked gets, if there are others, and the least that any gets.
-_FIRST = 0.6
+#: The part of the time that is left after which the cluster is to answer a search from what it found by then.
+_CUT_OFF = 0.5
 _LEAST_SECONDS = 0.01
 #: Seconds for which a search may take an older state, if the cluster does not tell the present one in time, and the
 #: part of its time that it waits for that.
 _OLDER_SECONDS = 30.0
+#: Seconds after which searches find what was written, although it was not asked for: a node refreshes its copies once a
+#: second.
+_SETTLING_SECONDS = 5.0
 _OLDER = "cluster.older"
 #: Seconds after which records are read anew although their version is the same: a process may have ended between a
 #: change and the new version.
@@ -82,6 +85,8 @@ _RIGHTS_SECONDS = 30.0
 _STATE_SHARE = 1 / 3
 #: Seconds to wait before an overloaded cluster is asked again.
 _WAITS = (0.05, 0.2, 0.8)
+#: Names the block of an index whose disk is nearly full, which a cluster answers with the status of an overload.
+_FLOOD = "read-only-allow-delete"
 #: What a bulk request answers for a row that is missing, or is there already, and is no failure.
 _HARMLESS = {("create", 409), ("update", 404), ("delete", 404)}
 
@@ -112,7 +117,9 @@ class IndexState:
     batches: Mapping[str, Published]
     #: The version of the records that decide who reads what.
     rights: int
+    #: When it was requested, and when it was there.
     read_at: float
+    received_at: float
     known_until: float
 
     @property
@@ -154,6 +161,8 @@ class Bounds(threading.local):
     since: float | None = None
     #: True after the index could not be refreshed for this search.
     is_stuck: bool = False
+    #: True if what this search computes may not be what the whole of its state would give.
+    is_partial: bool = False
 
     def __init__(self) -> None:
         self.states: dict[tuple[str, ...], IndexState] = {}
@@ -181,8 +190,8 @@ class ClusterIndex:
 
     address: ClusterAddress
     client: Any
-    #: A client for requests that only read, which tries each once.
-    reader: Any
+    #: The nodes, for requests that only read.
+    nodes: Nodes
     #: The bounds of the search that each thread is in.
     bounds: Bounds = field(default_factory=lambda: Bounds())
     #: What this thread writes together.
@@ -191,6 +200,8 @@ class ClusterIndex:
     unrefreshed: dict[str, int] = field(default_factory=dict)
     #: The last state of some owners of which searches find all.
     settled: dict[tuple[str, ...], IndexState] = field(default_factory=dict)
+    #: The first state after it that could not be had refreshed.
+    settling: dict[tuple[str, ...], IndexState] = field(default_factory=dict)
     #: The last batch of each owner of which searches find all that others wrote.
     seen: dict[str, int] = field(default_factory=dict)
     states: dict[tuple[str, ...], IndexState] = field(default_factory=dict)
@@ -199,11 +210,14 @@ class ClusterIndex:
     totals: dict[str, tuple[object, Totals, int]] = field(default_factory=dict)
     #: Values of records that must be recent, until when they are, and the version of the rights that they are of.
     recent: dict[str, tuple[float, int, Any]] = field(default_factory=dict)
+    #: When the last refresh began that all copies took part in.
+    refreshed: float = 0.0
     _last: int = 0
     _writes: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _refreshing: threading.Lock = field(default_factory=threading.Lock)
     _foreseeing: threading.Lock = field(default_factory=threading.Lock)
+    _recovering: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def open(cls, address: ClusterAddress, *, create: bool) -> ClusterIndex:
@@ -227,8 +241,8 @@ class ClusterIndex:
             ) from None
         # The client logs each failed request; errors are raised here, and say what to do.
         logging.getLogger("opensearch").setLevel(logging.ERROR)
+        hosts = [{"host": host.strip("[]"), "port": port} for host, port in address.hosts]
         options = {
-            "hosts": [{"host": host.strip("[]"), "port": port} for host, port in address.hosts],
             "http_auth": (address.user, address.password) if address.user else None,
             "use_ssl": address.is_secure,
             "verify_certs": True,
@@ -236,15 +250,14 @@ class ClusterIndex:
             "timeout": REQUEST_SECONDS,
             "pool_maxsize": 16,
         }
-        client = opensearch.OpenSearch(**options, max_retries=2, retry_on_timeout=False)
-        # What is only read may be asked again: a node that hangs is left out for a while, and another one is asked.
-        reader = opensearch.OpenSearch(**options, max_retries=0, retry_on_timeout=True, retry_on_status=())
-        return cls(address, client, reader)
+        client = opensearch.OpenSearch(hosts, **options, max_retries=2, retry_on_timeout=False)
+        nodes = [opensearch.OpenSearch([host], **options, max_retries=0, retry_on_status=()) for host in hosts]
+        return cls(address, client, Nodes(nodes))
 
     def close(self) -> None:
         """Close the connections."""
         self.client.close()
-        self.reader.close()
+        self.nodes.close()
 
     def _find(self, *, create: bool) -> None:
         indices = self.client.indices
@@ -299,30 +312,44 @@ class ClusterIndex:
         except errors.OpenSearchException as error:
             raise self._error(error) from None
 
-    def read(self, request: str, *, share: float = 1.0, **arguments: Any) -> Any:
+    def read(
+        self, request: str, *, share: float = 1.0, check: Callable[[Any], None] | None = None, **arguments: Any
+    ) -> Any:
         """Make a request that only reads, by its name, within a share of the time that a search of this thread has.
 
-        A node that does not answer is left out for a while, and another one is asked; an overloaded cluster is asked
-        again after a while. Raises `RiffluxError`.
+        Where a node does not answer, others are asked. If none can be reached, or the cluster is overloaded, it is
+        asked again after a while; `check` may say so of an answer by raising `Overloaded`. Raises `RiffluxError`.
         """
         waits = [*_WAITS]
         end = time.monotonic() + self.bounds.left() * (share if self.bounds.deadline else 1.0)
-        attempts = max(len(self.address.hosts), 2)
         while True:
-            left = end - time.monotonic()
-            # A node that hangs leaves time to ask another one; a slow cluster gets most of it at once.
-            seconds = left if attempts == 1 or len(self.address.hosts) == 1 else _FIRST * left
-            parameters = {**arguments.get("params", {}), "request_timeout": max(seconds, _LEAST_SECONDS)}
+            seconds = max(end - time.monotonic(), _LEAST_SECONDS)
             try:
-                return self.call(attrgetter(request)(self.reader), **{**arguments, "params": parameters})
-            except Overloaded:
+                answer = self.call(self.nodes.request(request, seconds), **arguments)
+                if check:
+                    check(answer)
+                return answer
+            except (Overloaded, Unreachable):
                 if not waits or waits[0] >= end - time.monotonic():
                     raise
                 time.sleep(waits.pop(0))
-            except (Unanswered, Unreachable):
-                attempts -= 1
-                if not attempts or time.monotonic() >= end:
-                    raise
+
+    def rows_by_id(self, body: JSON, *, share: float = 1.0) -> list[JSON]:
+        """Return what a request for rows by their ids finds, within a share of the time that a search has.
+
+        A row of a part of the index that does not answer is not a missing one. Raises `RiffluxError`.
+        """
+
+        def check(answer: JSON) -> None:
+            for each in answer["docs"]:
+                error = each.get("error")
+                if error and error.get("type") == "index_not_found_exception":
+                    raise UnusableIndex(f"{self.address} is not there any more: index it anew")
+                if error:
+                    raise Overloaded(f"{self.address} is overloaded or not complete: look at the cluster's health")
+
+        found = self.read("mget", share=share, check=check, index=self.address.name, body=body, params=LOCAL)
+        return list(found["docs"])
 
     def is_partial(self, answer: JSON) -> bool:
         """Return True if a search was not answered by all shards or in time, and note it for a bounded search.
@@ -334,6 +361,7 @@ class ClusterIndex:
             return False
         if self.bounds.reads is None:
             raise Busy(f"{self.address} answered only in part: look at the cluster's health")
+        self.bounds.is_partial = True
         if shards["failed"]:
             text = f"{shards['failed']} of {shards['total']} parts of the index did not answer: hits may be missing"
             notice = Notice("cluster.partial", text, data={"failed": shards["failed"], "parts": shards["total"]})
@@ -347,20 +375,21 @@ class ClusterIndex:
     def bounded(self, deadline: float | None) -> Iterator[Reads]:
         """Bound the requests of this thread by a deadline within the block; yield what they took."""
         bounds = self.bounds
-        former = bounds.deadline, bounds.reads, bounds.field, bounds.since, bounds.states, bounds.is_stuck
+        former = {**vars(bounds)}
         reads = Reads()
         bounds.deadline, bounds.reads, bounds.field = deadline, reads, None
-        bounds.since, bounds.states, bounds.is_stuck = time.monotonic(), {}, False
+        bounds.since, bounds.states = time.monotonic(), {}
+        bounds.is_stuck = bounds.is_partial = False
         try:
             yield reads
         finally:
-            if reads.notices:
-                # What was computed from a part is not what the whole would give.
+            if bounds.is_partial:
                 for owners in bounds.states:
                     self.caches.pop(owners, None)
                     for owner in owners:
                         self.totals.pop(owner, None)
-            bounds.deadline, bounds.reads, bounds.field, bounds.since, bounds.states, bounds.is_stuck = former
+            vars(bounds).clear()
+            vars(bounds).update(former)
             if bounds.reads is not None:
                 bounds.reads.requests += reads.requests
 
@@ -379,13 +408,13 @@ class ClusterIndex:
             return Unreachable(f"{place} cannot be reached: check its hosts and ports, and that the cluster runs")
         if status == 401:
             return UnusableIndex(f"{place} refused the user or the password: set {USER} and {PASSWORD}")
-        if status == 403:
+        if status == 403 or (status == 429 and _FLOOD in str(error.info)):
             return self.forbidden(str(error.info))
         if status == 404:
             return UnusableIndex(f"{place} is not there any more: index it anew")
         if status == 409 or "already_exists" in str(error.error):
             return Conflict(f"{place} was changed by somebody else meanwhile: try again")
-        if status in (429, 503, 504):
+        if status in OVERLOADED:
             text = f"{place} is overloaded or not complete ({status}): try again, or look at the cluster's health"
             return Overloaded(text)
         if status == 400 and "invalid_index_name" in str(error.error):
@@ -400,7 +429,7 @@ class ClusterIndex:
                 cure=Cure.COPY_SHARDS,
                 address=str(self.address),
             )
-        if "cluster_block" in reason:
+        if "cluster_block" in reason or _FLOOD in reason:
             return DiskFull(f"{self.address} takes no writes while its disk is nearly full: make room on the cluster")
         return ReadOnlyIndex(f"the user may not do this in {self.address}: give that user the right, or take another")
 
@@ -422,24 +451,66 @@ class ClusterIndex:
         except Busy:
             if self.bounds.reads is None:
                 raise
+            self.bounds.is_partial = True
             self._note_older(0.0)
 
     def _lacks(self, among: Iterable[str] | None) -> bool:
         return bool(self.unrefreshed) and (among is None or not self.unrefreshed.keys().isdisjoint(among))
 
     def _refresh(self) -> None:
-        """Make all that was written visible to searches on every node. Raises `Busy` if that failed on one."""
-        writes = self._writes
-        if self.bounds.is_stuck:
+        """Make all that was written visible to searches on every node. Raises `Busy` if that failed on one.
+
+        A search that tried in vain lets it be tried beside the next ones, which do not wait for it meanwhile: the nodes
+        refresh their copies by themselves, too.
+        """
+        bounds = self.bounds
+        if bounds.deadline is None:
+            self._refresh_within(REQUEST_SECONDS)
+            return
+        if bounds.is_stuck or self._recovering.locked():
             raise Busy(f"{self.address} did not refresh its index in time: try again")
-        # Tried in vain, it is not tried again by this search.
-        self.bounds.is_stuck = self.bounds.reads is not None
-        found = self.read("indices.refresh", share=_STATE_SHARE, index=self.address.name)
+        try:
+            self._refresh_within(max(bounds.left() * _STATE_SHARE, _LEAST_SECONDS))
+        except Busy:
+            # Tried in vain, it is not tried again by this search.
+            bounds.is_stuck = True
+            self._recover()
+            raise
+
+    def _refresh_within(self, seconds: float) -> None:
+        writes = self._writes
+        began = time.monotonic()
+        # The node that is asked waits for the others: if it does not answer, it may be well.
+        refresh = self.client.indices.refresh
+        try:
+            found = self.call(refresh, index=self.address.name, params={"request_timeout": seconds})
+        except Unreachable as error:
+            raise Busy(str(error)) from None
         if found["_shards"]["failed"]:
             raise Busy(f"{self.address} was not refreshed on all nodes: try again")
-        self.bounds.is_stuck = False
         with self._lock:
+            self.refreshed = max(self.refreshed, began)
             self.unrefreshed = {name: number for name, number in self.unrefreshed.items() if number > writes}
+
+    def _recover(self) -> None:
+        """Refresh the index beside searches."""
+        if not self._recovering.acquire(blocking=False):
+            return
+
+        def refresh() -> None:
+            try:
+                # If it fails, the next search tries it itself.
+                with suppress(Exception):
+                    self._refresh_within(REQUEST_SECONDS)
+            finally:
+                self._recovering.release()
+
+        threading.Thread(target=refresh, name="refresh of the cluster", daemon=True).start()
+
+    def note_changes(self, state: IndexState) -> None:
+        """Have searches find what another process may have written before a state was read."""
+        if state.received_at >= self.refreshed:
+            self.note_writes(())
 
     def note_writes(self, names: Iterable[str]) -> None:
         """Remember that something was written that searches do not find before the next refresh."""
@@ -451,9 +522,12 @@ class ClusterIndex:
         """Have searches find all that others wrote up to a batch of each of some owners."""
         if any(self.seen.get(owner, 0) != number for owner, number in last.items()):
             self._refresh()
-            if len(self.seen) > MOST_VALUES:
-                self.seen.clear()
-            self.seen |= last
+            self._note_seen(last)
+
+    def _note_seen(self, last: Mapping[str, int]) -> None:
+        if len(self.seen) > MOST_VALUES:
+            self.seen.clear()
+        self.seen |= last
 
     def wrote(self, owner: str, former: int, number: int) -> None:
         """Remember that this process published a batch after a former one."""
@@ -469,19 +543,40 @@ class ClusterIndex:
             if scope and scope.batch:
                 found[owner] = scope.batch.published
         if len(found) < len(owners):
-            state = self.state(owners)
-            try:
-                self.see({owner: state.batches[owner].last for owner in owners if owner not in found})
-                self.settled[owners] = state
-            except Busy:
-                older = self._older(owners, self.settled.get(owners))
-                if older is None:
-                    raise
-                state = older
-            found = {**state.batches, **found}
+            found = {**self.contents(owners, found).batches, **found}
         if len(owners) == 1:
             return found[owners[0]].condition
         return any_of(all_of([{"term": {"owner": owner}}, found[owner].condition]) for owner in owners)
+
+    def contents(self, owners: tuple[str, ...], written: Container[str] = ()) -> IndexState:
+        """Return the state of the contents of some owners, all of which searches find.
+
+        If they cannot in time, it is an older one. Owners of whom this thread has `written` an open batch do not count.
+        """
+        state = self.state(owners)
+        last = {owner: state.batches[owner].last for owner in owners if owner not in written}
+        if state.received_at < self.refreshed:
+            self._note_seen(last)
+        try:
+            self.see(last)
+        except Busy:
+            older = self._older(owners, self._settled(owners, state))
+            if older is None:
+                raise
+            return older
+        self.settled[owners] = state
+        if owners in self.settling and self.settling[owners].read_at <= state.read_at:
+            self.settling.pop(owners, None)
+        return state
+
+    def _settled(self, owners: tuple[str, ...], state: IndexState) -> IndexState | None:
+        """Return the last state of which searches find all, while those of a later one cannot be had refreshed."""
+        first = self.settling.setdefault(owners, state)
+        if time.monotonic() - first.read_at >= _SETTLING_SECONDS:
+            self.settling.pop(owners, None)
+            self.settled[owners] = first
+            self._note_seen({owner: first.batches[owner].last for owner in owners})
+        return self.settled.get(owners)
 
     def next_number(self) -> int:
         """Return a number that grows: microseconds since 1970, each once in this process."""
@@ -534,7 +629,8 @@ class ClusterIndex:
         docs: list[JSON] = [{"_id": row_id(name, "owner"), "routing": owner_key(name)} for name in names]
         docs += ({"_id": row_id(WORLD, type), "routing": owner_key(WORLD)} for type in ("models", RIGHTS))
         body = {"docs": docs}
-        found = self.read("mget", index=self.address.name, body=body, params=LOCAL, share=_STATE_SHARE)["docs"]
+        found = self.rows_by_id(body, share=_STATE_SHARE)
+        received_at = time.monotonic()
         *rows, models_row, rights = [each.get("_source") or {} for each in found]
         models = {}
         for fingerprint, each in models_row.get("models", {}).items():
@@ -548,6 +644,7 @@ class ClusterIndex:
                 batches={name: Published.of(by_name[name]) for name in owners},
                 rights=rights.get("version", 0),
                 read_at=read_at,
+                received_at=received_at,
                 known_until=read_at + STATE_SECONDS,
             )
             for owners in dict.fromkeys((*wanted, *((name,) for name in beside)))
@@ -556,6 +653,7 @@ class ClusterIndex:
             if len(self.states) > MOST_STATES:
                 self.states.clear()
                 self.settled.clear()
+                self.settling.clear()
             # What this process wrote meanwhile may be missing.
             if writes == self._writes:
                 self.states |= states
@@ -604,7 +702,8 @@ class ClusterIndex:
             scope = self.writing.open.get(owner)
             if scope and scope.batch:
                 return scope.batch.cache
-        version = self.state(owners).version
+        state = self.contents(owners)
+        version = state.version
         known = self.caches.get(owners)
         if known and known[0] == version:
             return known[1]
@@ -613,7 +712,7 @@ class ClusterIndex:
         fresh: dict[object, Any] = {}
         self.caches[owners] = version, fresh
         # Another process may have made the change, whose rows are there and not yet searched.
-        self.note_writes(())
+        self.note_changes(state)
         return fresh
 
     def cached(self, owners: tuple[str, ...], key: object, compute: Callable[[], T]) -> T:
@@ -775,25 +874,28 @@ class OwnedRows:
         engine.foresee()
         limit: JSON = {}
         if engine.bounds.deadline is not None:
-            limit = {"timeout": f"{max(int(800 * _FIRST * engine.bounds.left()), 1)}ms"}
+            limit = {"timeout": f"{max(int(1_000 * _CUT_OFF * engine.bounds.left()), 1)}ms"}
         for each in bodies:
             lines += ({"routing": self.routing, "preference": "_local"}, {**each, **limit})
-        found = engine.read("msearch", index=engine.address.name, body=lines, params={"filter_path": omitted})
+        parameters = {"filter_path": omitted}
+        found = engine.read("msearch", check=self._check, index=engine.address.name, body=lines, params=parameters)
         for each in found["responses"]:
-            if "error" in each:
-                self._refuse(each)
             engine.is_partial(each)
             # Without hits, nothing is left of them to omit something from.
             each.setdefault("hits", {}).setdefault("hits", [])
         return list(found["responses"])
 
-    def _refuse(self, response: JSON) -> None:
-        error = response["error"]
-        causes = error.get("root_cause") or [error]
-        text = f"{error.get('reason')}: {causes[0].get('reason')}"
-        if response.get("status") in (429, 503):
-            raise Busy(f"{self.engine.address} is overloaded or not complete: look at the cluster's health")
-        raise UnusableIndex(f"{self.engine.address} refused a search ({text})")
+    def _check(self, found: JSON) -> None:
+        """Raise `UnusableIndex` if one of several searches was refused, and `Overloaded` if it was for now."""
+        for each in found["responses"]:
+            if "error" not in each:
+                continue
+            error = each["error"]
+            causes = error.get("root_cause") or [error]
+            text = f"{error.get('reason')}: {causes[0].get('reason')}"
+            if each.get("status") in OVERLOADED:
+                raise Overloaded(f"{self.engine.address} is overloaded or not complete: look at the cluster's health")
+            raise UnusableIndex(f"{self.engine.address} refused a search ({text})")
 
     def search(self, type: str, conditions: Iterable[JSON] = (), **options: Any) -> JSON:
         """Return the response to one search."""
@@ -852,9 +954,7 @@ class OwnedRows:
             docs = [
                 {"_id": id, "routing": id.partition(".")[0], "_source": fields} for id in mine[start : start + PAGE]
             ]
-            body = {"docs": docs}
-            answer = self.engine.read("mget", index=self.engine.address.name, body=body, params=LOCAL)
-            for each in answer["docs"]:
+            for each in self.engine.rows_by_id({"docs": docs}):
                 if each.get("found"):
                     found[each["_id"]] = each["_source"] | {
                         "_id": each["_id"], "_seq": (each["_seq_no"], each["_primary_term"])
@@ -929,7 +1029,7 @@ class OwnedRows:
 
     def _failed(self, item: JSON) -> None:
         reason = item["error"].get("reason", "")
-        if item["status"] == 403:
+        if item["status"] == 403 or _FLOOD in reason:
             raise self.engine.forbidden(reason)
         if item["status"] in (409, 429, 503):
             raise Busy(f"{self.engine.address} is overloaded, or changed by others all the time: try again")

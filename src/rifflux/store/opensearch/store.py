@@ -68,13 +68,14 @@ class OpenSearchStore(Store):
         """Return the totals; those of one owner are read with those of the owners that are probably next."""
         if self.rows.several or self.rows.is_open:
             return self.rows.cached("totals", self._summed_totals)
-        version = self.rows.state.version
+        version = self.engine.contents(self.owners).version
         known = self.engine.totals.get(self.owner)
         if known is None or known[0] != version:
             names = (self.owner, *(name for name in self.rows.beside if name != self.owner))
-            versions = {name: self.engine.state((name,), names).version for name in names}
-            # Another process may have made the change, whose rows are there and not yet searched.
-            self.engine.note_writes(())
+            states = {name: self.engine.state((name,), names) for name in names}
+            versions = {name: state.version for name, state in states.items()}
+            for state in states.values():
+                self.engine.note_changes(state)
             if len(self.engine.totals) > MOST_STATES:
                 self.engine.totals.clear()
             for name, (totals, terms) in self._read_totals(names).items():
