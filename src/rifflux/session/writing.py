@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 DOCUMENTS = "documents"
 #: The maximum number of documents per transaction, so that others can write in between.
 TOGETHER = 2000
+#: The number of stored documents that are read at a time, to be compared with given ones.
+COMPARED = 100
 
 
 #: What can be added: a path, a document, a mapping of its fields, or several of these.
@@ -447,7 +449,11 @@ class Writer:
 
         store = self.view.store
         latest = {document.key: document for document in documents}.values()
-        changed = [each for each in latest if force or not is_same(each, store.catalog.document(namespace, each.key))]
+        changed: list[Document] = []
+        given = iter(latest)
+        while some := list(islice(given, COMPARED)):
+            known = {} if force else store.catalog.documents_at([(namespace, each.key) for each in some])
+            changed += (each for each in some if not is_same(each, known.get((namespace, each.key))))
         changes: list[DocumentChange] = []
         prepared = self._prepared(namespace, changed, processes)
         while group := list(islice(prepared, TOGETHER)):

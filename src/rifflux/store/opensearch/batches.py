@@ -17,7 +17,9 @@ import platform
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -36,8 +38,9 @@ _PATIENCE = 90.0
 #: Seconds that replaced rows are kept for readers who know an older state, and void numbers for delayed requests.
 KEPT_SECONDS = 60.0
 _VOID_SECONDS = 86_400.0
-#: Rows that are written between two looks at the lease.
+#: Rows that are written between two looks at the lease, and how many times as many are on their way at once.
 _ROWS = 500
+_SENDERS = 2
 _RETRIES = 20
 
 _BEGIN = """
@@ -154,14 +157,21 @@ class ContentBatch:
         return Published(self.number, self.last.void)
 
     def write(self, actions: Sequence[Action], *, among: Iterable[str] = ()) -> None:
-        """Carry out actions on rows of this batch, or that mark rows as replaced by it."""
+        """Carry out actions on rows of this batch, or that mark rows as replaced by it, each row once."""
         names = [*among]
         self.cache.clear()
-        for start in range(0, len(actions), _ROWS):
-            if time.monotonic() > self.renewed + LEASE_SECONDS / 3:
-                self._renew()
-            self.wrote = True
-            self.rows.write(actions[start : start + _ROWS], among=names)
+        sent: deque[Future[object]] = deque()
+        with ThreadPoolExecutor(_SENDERS) as senders:
+            for start in range(0, len(actions), _ROWS):
+                if len(sent) == _SENDERS:
+                    sent.popleft().result()
+                if time.monotonic() > self.renewed + LEASE_SECONDS / 3:
+                    self._renew()
+                self.wrote = True
+                sent.append(senders.submit(self.rows.write, actions[start : start + _ROWS], among=names))
+            for each in sent:
+                each.result()
+        self.rows.engine.forget_states(self.rows.owner)
 
     def replace(self, id: str) -> Action:
         """Return the action that marks a row as replaced by this batch."""
