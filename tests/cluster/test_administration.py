@@ -25,16 +25,16 @@ def pages(index: rifflux.Index) -> list[Any]:
 
 def test_a_reindexed_index_answers_as_before_and_a_new_one_has_the_wanted_shards(location: Callable[[], str]) -> None:
     place = f"opensearch://{location()}"
-    made = cluster_of(place).init(shards=2, replicas=0)
-    assert (made.shards, made.rows) == (2, 0)
+    made = cluster_of(place).init(shards=3, replicas=0, spread=2)
+    assert (made.shards, made.spread, made.rows) == (3, 2, 0)
     with filled(place) as index:
         before = pages(index)
-        done = cluster_of(place).reindex(shards=3)
+        done = cluster_of(place).reindex(shards=4)
         assert pages(index) == before
         index.add(rifflux.Document("new", "A new heron"))
         assert [hit.key for hit in index.search("new", mode="lexical")] == ["new"]
     found = cluster_of(place).status()
-    assert (found.shards, found.index, found.is_blocked) == (3, done.index, False)
+    assert (found.shards, found.spread, found.index, found.is_blocked) == (4, 2, done.index, False)
     with rifflux.open(place, model="hash:64") as again:
         assert again.search("new", mode="lexical")
         again.remove("new")

@@ -17,6 +17,7 @@ import pytest
 
 import rifflux
 from rifflux.errors import Busy, NewerIndex, NotAnIndex, NotFound, OutsideRoots, UnusableIndex
+from rifflux.index.cluster import cluster_of
 from rifflux.store import REQUESTS
 from rifflux.store.opensearch.engine import WORLD, ClusterIndex, owner_key
 from rifflux.surfaces.mcp.workspace import Workspace
@@ -69,8 +70,11 @@ def pages(
     return found
 
 
-def test_its_pages_are_sqlites(location: Callable[[], str], tmp_path: Path) -> None:
-    with filled(f"opensearch://{location()}") as ours, filled(str(tmp_path / "plain.db")) as plain:
+@pytest.mark.parametrize(("shards", "spread"), [(1, 1), (3, 2)])
+def test_its_pages_are_sqlites(shards: int, spread: int, location: Callable[[], str], tmp_path: Path) -> None:
+    place = f"opensearch://{location()}"
+    assert cluster_of(place).init(shards, replicas=0, spread=spread).spread == spread
+    with filled(place) as ours, filled(str(tmp_path / "plain.db")) as plain:
         assert pages(ours) == pages(plain)
         for index in (ours, plain):
             index.remove("queue")

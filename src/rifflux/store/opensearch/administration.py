@@ -38,6 +38,7 @@ class ClusterStatus:
     version: str
     schema: int
     shards: int
+    spread: int
     replicas: int
     unassigned: int
     rows: int
@@ -85,13 +86,16 @@ class ClusterAdministration:
         }
         return {"cluster_permissions": ["cluster_composite_ops_ro"], "index_permissions": [permissions]}
 
-    def init(self, shards: int = 1, replicas: int = 1) -> ClusterStatus:
-        """Create the index. Raises `Conflict` if it exists: its shards are changed by `reindex`."""
-        _check_shards(shards, replicas)
+    def init(self, shards: int = 1, replicas: int = 1, spread: int = 1) -> ClusterStatus:
+        """Create the index, with each owner's rows in `spread` of its shards.
+
+        Raises `Conflict` if it exists: its shards are changed by `reindex`, which keeps the spread.
+        """
+        _check_shards(shards, replicas, spread)
         with closing(ClusterIndex.connect(self.address)) as engine:
             if engine.exists():
                 raise Conflict(f"{self.address} exists", cure=Cure.COPY_SHARDS, address=str(self.address))
-            engine.create(shards, replicas)
+            engine.create(shards, replicas, spread)
         return self.status()
 
     def status(self) -> ClusterStatus:
@@ -102,8 +106,9 @@ class ClusterAdministration:
             health = engine.call(client.cluster.health, index=name)
             about = engine.call(client.info)
             index, settings = self._settings(engine)
-            counted = engine.call(client.indices.stats, index=name)["_all"]["primaries"]
-            whole = engine.call(client.indices.stats, index=name)["_all"]["total"]
+            # What is on no node is not counted.
+            stats = engine.call(client.indices.stats, index=name)["_all"]
+            counted = stats["primaries"].get("docs", {})
             mapping = engine.call(client.indices.get_mapping, index=name)[index]["mappings"]
             return ClusterStatus(
                 address=str(self.address),
@@ -113,11 +118,12 @@ class ClusterAdministration:
                 version=about["version"]["number"],
                 schema=mapping["_meta"]["rifflux"]["schema"],
                 shards=int(settings["number_of_shards"]),
+                spread=engine.spread,
                 replicas=int(settings["number_of_replicas"]),
                 unassigned=health["unassigned_shards"],
-                rows=counted["docs"]["count"],
-                deleted=counted["docs"]["deleted"],
-                bytes=whole["store"]["size_in_bytes"],
+                rows=counted.get("count", 0),
+                deleted=counted.get("deleted", 0),
+                bytes=stats["total"].get("store", {}).get("size_in_bytes", 0),
                 is_blocked=_is_blocked(settings),
             )
 
@@ -142,12 +148,12 @@ class ClusterAdministration:
             former, settings = self._settings(engine)
             shards = shards or int(settings["number_of_shards"])
             replicas = int(settings["number_of_replicas"]) if replicas is None else replicas
-            _check_shards(shards, replicas)
+            _check_shards(shards, replicas, engine.spread)
             new = f"{name}{_COPY}{shards}.{replicas}"
             if new == former:
                 new += ".0"
             mapping = engine.call(client.indices.get_mapping, index=former)[former]["mappings"]
-            body = index_body(shards=shards, replicas=replicas)
+            body = index_body(shards=shards, replicas=replicas, spread=engine.spread)
             vectors = {key: value for key, value in mapping["properties"].items() if key.startswith("vector_")}
             body["mappings"]["properties"] |= vectors
             # An interrupted run may have made it.
@@ -250,11 +256,15 @@ class ClusterAdministration:
             return ClusterSnapshot(repository, name, engine.address.name, rows)
 
 
-def _check_shards(shards: int, replicas: int) -> None:
+def _check_shards(shards: int, replicas: int, spread: int) -> None:
     if not 1 <= shards <= MOST_SHARDS:
         raise InvalidArgument(f"an index has 1 to {MOST_SHARDS} shards, not {shards}")
     if not 0 <= replicas <= MOST_REPLICAS:
         raise InvalidArgument(f"an index has 0 to {MOST_REPLICAS} replicas, not {replicas}")
+    if spread != 1 and not 1 < spread < shards:
+        raise InvalidArgument(
+            f"an owner is in 1 shard, or in fewer than all {shards}, not in {spread}: give more shards"
+        )
 
 
 def _check_snapshot(name: str) -> None:

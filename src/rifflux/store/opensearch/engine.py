@@ -212,6 +212,8 @@ class ClusterIndex:
     recent: dict[str, tuple[float, int, Any]] = field(default_factory=dict)
     #: When the last refresh began that all copies took part in.
     refreshed: float = 0.0
+    #: The number of shards that each owner's rows are in.
+    spread: int = 1
     _last: int = 0
     _writes: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -274,7 +276,8 @@ class ClusterIndex:
         if len(found) != 1:
             raise NotAnIndex(f"{self.address} names several indices: give the name of one")
         (mapping,) = found.values()
-        schema = mapping["mappings"].get("_meta", {}).get("rifflux", {}).get("schema")
+        about = mapping["mappings"].get("_meta", {}).get("rifflux", {})
+        schema = about.get("schema")
         if schema is None:
             raise NotAnIndex(f"{self.address} is an index of something else: give another name")
         if schema > SCHEMA_VERSION:
@@ -283,19 +286,20 @@ class ClusterIndex:
             raise UnusableIndex(
                 f"{self.address} has the mapping of an earlier version: index it anew under another name"
             )
+        self.spread = about.get("spread", 1)
 
     def exists(self) -> bool:
         """Return True if there is an index, or an alias of one, with this name."""
         parameters = {"request_timeout": OPEN_SECONDS}
         return bool(self.call(self.client.indices.exists, index=self.address.name, params=parameters))
 
-    def create(self, shards: int, replicas: int) -> None:
+    def create(self, shards: int, replicas: int, spread: int = 1) -> None:
         """Create the index. Raises `Conflict` if it exists, and `UnusableIndex` if the cluster lacks a plugin."""
         parameters = {"format": "json", "h": "component", "request_timeout": OPEN_SECONDS}
         nodes = self.call(self.client.cat.plugins, params=parameters)
         if not any(each["component"] == "opensearch-knn" for each in nodes):
             raise UnusableIndex(f"the cluster of {self.address} lacks the plugin opensearch-knn: install it there")
-        body = index_body(shards=shards, replicas=replicas)
+        body = index_body(shards=shards, replicas=replicas, spread=spread)
         self.call(self.client.indices.create, index=self.address.name, body=body)
 
     def call(self, request: Callable[..., Any], *, missing: Any = None, **arguments: Any) -> Any:

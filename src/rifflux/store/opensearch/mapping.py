@@ -51,12 +51,13 @@ _PROPERTIES: Mapping[str, Any] = {
 }
 
 
-def index_body(shards: int, replicas: int) -> dict[str, Any]:
-    """Return the settings and the mapping of a new index."""
+def index_body(shards: int, replicas: int, spread: int = 1) -> dict[str, Any]:
+    """Return the settings and the mapping of a new index, where each owner's rows are in `spread` of the shards."""
     return {
         "settings": {
             "index": {
                 "number_of_shards": shards,
+                "routing_partition_size": spread,
                 "number_of_replicas": replicas,
                 "auto_expand_replicas": f"0-{replicas}",
                 "refresh_interval": "1s",
@@ -70,7 +71,7 @@ def index_body(shards: int, replicas: int) -> dict[str, Any]:
         },
         "mappings": {
             "dynamic": False,
-            "_meta": {"rifflux": {"schema": SCHEMA_VERSION}},
+            "_meta": {"rifflux": {"schema": SCHEMA_VERSION, "spread": spread}},
             "_routing": {"required": True},
             "properties": dict(_PROPERTIES),
         },

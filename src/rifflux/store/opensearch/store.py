@@ -158,10 +158,11 @@ class OpenSearchStore(Store):
             if run.vector is not None and np.linalg.norm(run.vector) and self.semantic.field:
                 is_rescored = True
                 first |= self.semantic.rescoring(run.vector, best)
-            # Of each owner's shard, the best are scored by cosine, so that those of all are asked for.
-            first["size"] = min(best * len(self.owners), MOST_HITS)
+            # Of each shard, the best are scored by cosine, so that those of all are asked for.
+            shards = len(self.owners) * self.engine.spread
+            first["size"] = min(best * shards, MOST_HITS)
             bodies = [first, {**body, "from": best, "size": body["size"] - best}]
-            if is_rescored and len(self.owners) > 1:
+            if is_rescored and shards > 1:
                 bodies = [first, body]
             bodies = [each for each in bodies if each["size"]]
         lexical = len(bodies)

@@ -18,6 +18,7 @@ cluster = group("cluster", "Look after an index on an OpenSearch cluster: --db o
 
 Shards = Annotated[int | None, typer.Option("--shards", help="Shards of the index, each searched by one core.")]
 Replicas = Annotated[int | None, typer.Option("--replicas", help="Replicas of each shard, on other nodes.")]
+Spread = Annotated[int, typer.Option("--spread", help="Shards of each owner: more for owners of millions of passages.")]
 Repository = Annotated[str, typer.Argument(help="A repository for snapshots that the cluster knows.")]
 Name = Annotated[str, typer.Argument(help="The snapshot.")]
 
@@ -39,7 +40,7 @@ def status(here: CommonOptions) -> None:
         ("index", found.index),
         ("health", found.health + (f", {found.unassigned} shards on no node" if found.unassigned else "")),
         ("cluster", f"OpenSearch {found.version}, nodes: {found.nodes}"),
-        ("shards", f"{found.shards}, with {found.replicas} replicas each"),
+        ("shards", f"{found.shards}, with {found.replicas} replicas each; each owner is in {found.spread}"),
         ("rows", f"{found.rows:,}, and {found.deleted:,} deleted ones until segments are merged"),
         ("size", f"{found.bytes / 1e6:,.1f} MB"),
     ]
@@ -49,13 +50,13 @@ def status(here: CommonOptions) -> None:
 
 
 @cluster.command(epilog="Example: rifflux cluster init --shards 3 --db opensearch://localhost:9200/notes")
-def init(here: CommonOptions, shards: Shards = 1, replicas: Replicas = 1) -> None:
+def init(here: CommonOptions, shards: Shards = 1, replicas: Replicas = 1, spread: Spread = 1) -> None:
     """Create the index, and print a role for users who may read only their own content.
 
     The role is for OpenSearch's security plugin, and has not been tried.
     """
     made = _cluster(here)
-    found = made.init(shards or 1, 1 if replicas is None else replicas)
+    found = made.init(shards or 1, 1 if replicas is None else replicas, spread)
     _say(here, f"created {found.address}, with {found.shards} shards", {**asdict(found), "role": made.role()})
     if not here.json:
         show.note("a role for users who read only their own content (it has not been tried):")
