@@ -1,10 +1,12 @@
 """Compare an index on an OpenSearch cluster with one in a file: the same ten hits, their order, nDCG@10, round trips.
 
     python scripts/cluster.py run                       # in another terminal; prints the address
-    python -m bench cluster FOLDER_OF_COLLECTIONS HOST:PORT --collections med nq-utd [--limit 100]
+    python -m bench cluster FOLDER_OF_COLLECTIONS HOST:PORT --collections med nq-utd [--limit 100] [--together]
 
 Each collection, in BEIR's layout, is indexed into a file and into an index of the cluster that is deleted afterwards.
-Questions are searched by words and by both channels, with the defaults. A round trip is one request to the cluster.
+Questions are searched by words and by both channels, with the defaults, and then among two thirds of the documents, by
+a filter. A round trip is one request to the cluster. With `--together`, a user has the documents in two collections,
+beside another user who has all of them, and searches both together.
 """
 
 from __future__ import annotations
@@ -16,17 +18,21 @@ import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import rifflux
-from rifflux.evaluate.collection import read_beir
+from rifflux.evaluate.collection import JudgedQuestion, read_beir
 from rifflux.store import REQUESTS
 from rifflux.store.opensearch import OpenSearchStore
 
 MODES = ("lexical", "hybrid")
+FILTERS = {"": None, ", filtered": rifflux.Filter(metadata={"third": [0, 1]})}
+#: The user who searches two collections, and the one beside.
+USERS = ("ann", "bob")
 #: Questions that are searched before, so that models are loaded and statistics of the whole index are read.
 WARM = 3
 COLUMNS = (
@@ -53,16 +59,17 @@ def main() -> None:
     parser.add_argument("--collections", nargs="+", default=["med", "nq-utd"])
     parser.add_argument("--limit", type=int, default=100, help="questions of each collection")
     parser.add_argument("--qrels", default="test")
+    parser.add_argument("--together", action="store_true", help="search two collections of a user")
     options = parser.parse_args()
     print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}", flush=True)
     for name in options.collections:
-        for row in compared(options.folder / name, options.address, options.limit, options.qrels):
+        questions = read_beir(options.folder / name, options.qrels).questions[: options.limit]
+        for row in compared(options.folder / name, options.address, questions, together=options.together):
             print(f"| {name} | {' | '.join(row)} |", flush=True)
 
 
-def compared(folder: Path, address: str, limit: int, qrels: str) -> Iterator[list[str]]:
+def compared(folder: Path, address: str, questions: Sequence[JudgedQuestion], *, together: bool) -> Iterator[list[str]]:
     """Yield the figures of a collection by mode."""
-    questions = read_beir(folder, qrels).questions[:limit]
     texts = [each.text for each in questions]
     place = f"opensearch://{address}/bench-{uuid.uuid4().hex}"
     with (
@@ -73,32 +80,44 @@ def compared(folder: Path, address: str, limit: int, qrels: str) -> Iterator[lis
         store = remote.admin.store
         assert isinstance(store, OpenSearchStore)
         try:
-            for index in (plain, remote):
-                index.add(*documents(folder / "corpus.jsonl"))
-            chunks = remote.status().chunks
-            for mode in MODES:
-                ours = searched(remote, texts, mode)
-                theirs = searched(plain, texts, mode)
-                yield [str(chunks), mode, *row(ours, theirs, [each.grades for each in questions])]
+            views = [filled(index, folder / "corpus.jsonl", together=together) for index in (remote, plain)]
+            chunks = views[0].status().chunks
+            for mode, (name, narrow) in product(MODES, FILTERS.items()):
+                ours, theirs = (searched(view, texts, mode, narrow) for view in views)
+                yield [str(chunks), mode + name, *row(ours, theirs, [each.grades for each in questions])]
         finally:
             store.engine.client.indices.delete(index=store.engine.address.name)
+
+
+def filled(index: rifflux.Index, corpus: Path, *, together: bool) -> rifflux.Index:
+    """Index the documents of a collection; return the view that is searched."""
+    every = [*documents(corpus)]
+    if not together:
+        index.add(*every)
+        return index
+    mine, others = (index.scoped(rifflux.Scope(user)) for user in USERS)
+    others.add(*every)
+    for place, name in enumerate(("even", "odd")):
+        mine.add(*every[place::2], collection=name)
+    return mine
 
 
 def documents(corpus: Path) -> Iterator[rifflux.Document]:
     """Yield the documents of a collection."""
     with corpus.open(encoding="utf-8") as lines:
-        for line in lines:
+        for number, line in enumerate(lines):
             each = json.loads(line)
-            yield rifflux.Document(each["_id"], each["text"], each.get("title") or "")
+            metadata = {"third": number % 3}
+            yield rifflux.Document(each["_id"], each["text"], each.get("title") or "", metadata=metadata)
 
 
-def searched(index: rifflux.Index, questions: Sequence[str], mode: Any) -> Pages:
+def searched(index: rifflux.Index, questions: Sequence[str], mode: Any, narrow: rifflux.Filter | None) -> Pages:
     """Search all questions, after some to warm up."""
     for question in questions[:WARM]:
-        index.search(question, mode=mode)
+        index.search(question, mode=mode, filter=narrow)
     pages = Pages([], [], [], [])
     for question in questions:
-        found = index.search(question, mode=mode)
+        found = index.search(question, mode=mode, filter=narrow)
         hits = [*found]
         pages.ids.append([hit.id for hit in hits])
         pages.keys.append([hit.key for hit in hits])

@@ -142,14 +142,15 @@ def recall(index: rifflux.Index, store: OpenSearchStore, questions: Sequence[str
     vectors = np.array([row[field] for row in rows], np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     ids = np.array([row["uid"] for row in rows], np.int64)
+    nearest = min(NEAREST, len(ids))
     shares = []
     for question in questions:
-        found = {int(hit.id, 16) for hit in index.search(question, mode="semantic", top_k=NEAREST)}
+        found = {int(hit.id, 16) for hit in index.search(question, mode="semantic", top_k=nearest)}
         query, _ = index.admin.view.question_vector(question, None)
         cosines = vectors @ (query / np.linalg.norm(query))
-        limit = np.partition(cosines, -NEAREST)[-NEAREST] - 1e-6
+        limit = np.partition(cosines, -nearest)[-nearest] - 1e-6
         good = {*ids[cosines >= limit].tolist()}
-        shares.append(len(found & good) / NEAREST)
+        shares.append(len(found & good) / nearest)
     return float(np.mean(shares))
 
 
