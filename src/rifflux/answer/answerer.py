@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rifflux.answer.documented import documentation
 from rifflux.answer.extract import MOST, Quotation, RankedBlocks, chosen, compares, marked, numbered, ranked
 from rifflux.answer.gather import Evidence, Place, gather
-from rifflux.answer.history import ASSISTANT, Turn, checked_history, completed, follows, is_short
+from rifflux.answer.history import ASSISTANT, Turn, checked_history, completed, follows, is_short, item_meant
 from rifflux.answer.model import EXTRACT, Answer, AnswerEvent, Done, Failed, Sources
 from rifflux.answer.sufficient import Sufficiency, sufficiency
 from rifflux.answer.support import SourcePassage
@@ -241,12 +241,14 @@ class _Run:
         searcher = Searcher(self.answerer.sources[0].view)
         if not history:
             return self._looked_up(question)
+        item = item_meant(question, history, searcher)
+        own = f"{question} {item}".strip()
         alone: Prepared | None = None
-        if not follows(question, searcher):
+        if not item and not follows(question, searcher):
             alone = self._looked_up(question)
         leans = alone is None or bool(alone.enough.reason)
-        searched = (self._rewritten(question) if self.chat and leans else "") or completed(question, history, searcher)
-        together = self._looked_up(searched, question)
+        searched = (self._rewritten(question) if self.chat and leans else "") or completed(own, history, searcher)
+        together = self._looked_up(searched, own)
         if alone and alone.enough.fits_better_than(together.enough, is_short=is_short(question, searcher)):
             return alone
         return together

@@ -368,7 +368,10 @@ def _whole(blocks: Sequence[Candidate]) -> Candidate:
 
 
 def _quoted(candidate: Candidate, given: Sequence[str], question: QuestionTokens | None) -> Quotation | None:
-    """Return a block as it is quoted; of one given before, the answering sentence, or None if that was all of it."""
+    """Return a block as it is quoted; of one given before, the answering sentence.
+
+    None if that was all of it, or has only words of the question.
+    """
     before = [text for text in given if candidate.block.text in text]
     if not before:
         return candidate.quotation()
@@ -382,7 +385,7 @@ def _quoted(candidate: Candidate, given: Sequence[str], question: QuestionTokens
     else:
         texts = [whole.text]
     text = next((text for text in texts if len(text) <= longest), None)
-    if text is None:
+    if text is None or candidate.shares.keys() >= set(candidate.passage.analyzer.terms(text)):
         return None
     return replace(whole, text=text, label="")
 

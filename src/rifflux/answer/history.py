@@ -10,7 +10,7 @@ from typing import Any
 
 from rifflux.errors import InvalidArgument
 from rifflux.session.searching import Searcher
-from rifflux.text.lexicon import phrase_lists
+from rifflux.text.lexicon import phrase_lists, stop_words
 from rifflux.text.question_words import framed
 from rifflux.types import Notice
 
@@ -24,9 +24,18 @@ ASSISTANT = "assistant"
 MANY = 5
 #: A question of at most as many words that mean something says little alone.
 FEW = 2
+#: The characters of an item of a list that say which one is meant.
+LONGEST_ITEM = 80
 
 _POINTING = "pointing"
 _OPENING = "opening"
+_ITEM_ROLE = "item "
+_LAST = "last"
+#: An item of a list, up to what parts its name from what is said of it.
+_ITEM = re.compile(
+    r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?=\S)(.+?)(?=[ \t]?[:：;.](?:\s|$)|[ \t][-–—=→][ \t]|$)", re.MULTILINE
+)
+_MARKS = re.compile(r"\s*\[\d+\]|[*_`]+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
@@ -89,9 +98,8 @@ def text_of(content: object) -> object:
 
 def follows(question: str, searcher: Searcher) -> bool:
     """Return True if a question points at those before it, or goes on from them."""
-    language = searcher.analyzer.language
-    pointing = phrase_lists("following").get(f"{'english' if language == 'porter' else language} {_POINTING}", ())
-    if not {word.casefold() for word in _WORD.findall(question)}.isdisjoint(pointing):
+    pointing = _pointing(_language(searcher))
+    if not pointing.isdisjoint(word.casefold() for word in _WORD.findall(question)):
         return _meaning_words(question, searcher) <= MANY
     return bool(_opening().match(question))
 
@@ -103,6 +111,37 @@ def is_short(question: str, searcher: Searcher) -> bool:
 
 def _meaning_words(question: str, searcher: Searcher) -> int:
     return len(frozenset(searcher.parse(question).query.terms))
+
+
+def item_meant(question: str, history: Sequence[Turn], searcher: Searcher) -> str:
+    """Return the item of the list in the last answer that `the second one` of a question stands for, or nothing.
+
+    A number before a word that means something is about that, as in `the last report`.
+    """
+    answers = [turn.content for turn in history if turn.role == ASSISTANT]
+    items = _ITEM.findall(answers[-1]) if answers else []
+    if len(items) < 2 or _meaning_words(question, searcher) > MANY:
+        return ""
+    language = _language(searcher)
+    words = [word.casefold() for word in re.findall(r"\w+", question)]
+    pointing = _pointing(language) | stop_words(language)
+    for key, forms in phrase_lists("following").items():
+        for word, behind in zip(words, [*words[1:], ""], strict=True):
+            if key.startswith(f"{language} {_ITEM_ROLE}") and word in forms and (not behind or behind in pointing):
+                number = key.rpartition(" ")[2]
+                place = len(items) if number == _LAST else int(number)
+                return _MARKS.sub("", items[place - 1][:LONGEST_ITEM]) if place <= len(items) else ""
+    return ""
+
+
+def _language(searcher: Searcher) -> str:
+    """Return the language of questions, as the lists of words name it."""
+    language = searcher.analyzer.language
+    return "english" if language == "porter" else language
+
+
+def _pointing(language: str) -> frozenset[str]:
+    return frozenset(phrase_lists("following").get(f"{language} {_POINTING}", ()))
 
 
 @cache
