@@ -187,6 +187,11 @@ def test_where_nothing_can_be_refreshed_searches_find_what_nodes_refreshed_by_th
 
     with rifflux.open(str(store.engine.address), model="hash:64") as other:
         other.add(rifflux.Document("new", "Another river."))
+    # Nobody has searched for a while.
+    monkeypatch.setattr("rifflux.store.opensearch.engine._OLDER_SECONDS", 20.0)
+    for state in (*store.engine.states.values(), *store.engine.settled.values()):
+        state.read_at -= 60.0
+        state.known_until = 0.0
     end = time.monotonic() + 120.0
     with monkeypatch.context() as patched:
         patched.setattr(ClusterIndex, "call", hanging)

@@ -94,10 +94,14 @@ _FORGET = "ctx._source.batches.void.removeIf(each -> params.numbers.contains(((N
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The batches of an owner that count: all up to the `last`, but for `void` ones."""
+    """The batches of an owner that count: all up to the `last`, but for `void` ones.
+
+    The last was published at a `time`, in seconds since 1970 by the clock of its writer.
+    """
 
     last: int = 0
     void: tuple[int, ...] = ()
+    time: float = 0.0
 
     @classmethod
     def of(cls, row: JSON) -> Published:
@@ -105,7 +109,7 @@ class Published:
         batches = row.get("batches")
         if not batches:
             return cls()
-        return cls(int(batches["last"]), tuple(int(each) for each in batches["void"]))
+        return cls(int(batches["last"]), tuple(int(each) for each in batches["void"]), float(batches["time"]))
 
     @property
     def condition(self) -> JSON:

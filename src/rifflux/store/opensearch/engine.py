@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -564,7 +565,7 @@ class ClusterIndex:
         try:
             self.see(last)
         except Busy:
-            older = self._older(owners, self._settled(owners, state))
+            older = self._older(owners, self._settled(owners, state), math.inf)
             if older is None:
                 raise
             return older
@@ -576,7 +577,12 @@ class ClusterIndex:
     def _settled(self, owners: tuple[str, ...], state: IndexState) -> IndexState | None:
         """Return the last state of which searches find all, while those of a later one cannot be had refreshed."""
         first = self.settling.setdefault(owners, state)
-        if time.monotonic() - first.read_at >= _SETTLING_SECONDS:
+        is_settled = time.monotonic() - first.read_at >= _SETTLING_SECONDS
+        if time.time() - max(state.batches[owner].time for owner in owners) >= _SETTLING_SECONDS:
+            # The last change was long ago.
+            first = state
+            is_settled = True
+        if is_settled:
             self.settling.pop(owners, None)
             self.settled[owners] = first
             self._note_seen({owner: first.batches[owner].last for owner in owners})
@@ -602,7 +608,7 @@ class ClusterIndex:
             (read,) = self._read_states([owners], beside)
             return self._taken(owners, read)
         except Busy:
-            older = self._older(owners, known)
+            older = self._older(owners, known, _OLDER_SECONDS)
             if older is None:
                 raise
             return older
@@ -691,9 +697,9 @@ class ClusterIndex:
                 for owners in [each for each in [*states] if owner in each]:
                     states.pop(owners, None)
 
-    def _older(self, owners: tuple[str, ...], known: IndexState | None) -> IndexState | None:
-        """Return an older state if a search of this thread may take it."""
-        if known is None or self.bounds.reads is None or time.monotonic() - known.read_at > _OLDER_SECONDS:
+    def _older(self, owners: tuple[str, ...], known: IndexState | None, seconds: float) -> IndexState | None:
+        """Return a state at most so many seconds old if a search of this thread may take it."""
+        if known is None or self.bounds.reads is None or time.monotonic() - known.read_at > seconds:
             return None
         # The next searches need not wait for the present one, either.
         known.known_until = time.monotonic() + STATE_SECONDS
