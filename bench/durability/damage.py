@@ -45,7 +45,7 @@ WORDS = (
 STORED = {
     "document": "id, owner, namespace, key, title, created_at",
     "chunk": "document, text",
-    "document_text": "document, text",
+    "document_text": "document, compressed",
 }
 #: What follows from the rest, and may differ between two equal indexes.
 DERIVED = ("touched", "derived", "fresh_terms", "sqlite_sequence")

@@ -66,7 +66,8 @@ def _other_model(folder: Path) -> Path:
 
 def _questions(index: Index, number: int) -> list[str]:
     """Beginnings of documents: they find something, and no two are alike."""
-    keys = index.admin.store.view.rows("select text from document_text order by document limit :most", {"most": number})  # type: ignore[attr-defined]
+    statement = "select decompressed(compressed) from document_text order by document limit :most"
+    keys = index.admin.store.view.rows(statement, {"most": number})  # type: ignore[attr-defined]
     return [" ".join(text.split()[:8]) or "nothing" for (text,) in keys]
 
 

@@ -8,11 +8,13 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
 import pytest
 
+import rifflux
 from rifflux.errors import UnusableIndex
 from rifflux.service.nouns import (
     CollectionRecord,
@@ -29,6 +31,7 @@ from rifflux.service.nouns import (
 from rifflux.service.registry import Registry
 from rifflux.store import Store, open_store
 from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection.connect import text_hash
 from rifflux.store.sqlite.query import rounded
 from rifflux.types import Vectors
 from rifflux.types.nouns import iso_time
@@ -158,3 +161,37 @@ def test_a_disk_that_fills_while_vectors_are_rounded_leaves_the_index_as_it_was(
         subprocess.run(["mount", "-o", "remount,size=9000k", str(disk)], check=True)
         with closing(SqliteStore.open(str(path))) as store:
             assert len(store.semantic.vectors_of(np.arange(1000, 4000))) == 3000
+
+
+def test_texts_are_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    path.write_bytes(gzip.decompress((Path(__file__).parent / "schema-6.db.gz").read_bytes()))
+    texts = {1: "Größe läuft. " * 300, 2: "", 3: "x"}
+    with closing(apsw.Connection(str(path))) as connection:
+        known: list[Any] = connection.execute("select document from document_text order by document").fetchall()
+        documents = [document for (document,) in known]
+        for document, text in zip(documents, texts.values(), strict=False):
+            connection.execute(
+                "update document_text set text = ?, hash = ? where document = ?", (text, text_hash(text), document)
+            )
+    with closing(SqliteStore.open(str(path))) as store:
+        listed = store.view.engine.connection.execute(
+            "select decompressed(compressed), hash = text_hash(decompressed(compressed)) from document_text "
+            "order by document limit 3"
+        ).fetchall()
+    assert listed == [(text, 1) for text in texts.values()]
+
+
+@pytest.mark.parametrize("version", [3, 6])
+def test_texts_of_a_damaged_index_of_an_earlier_version_are_kept(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "index.db"
+    data = bytearray(gzip.decompress((Path(__file__).parent / f"schema-{version}.db.gz").read_bytes()))
+    # The first page, whose checksum no longer holds.
+    data[8000] ^= 1
+    path.write_bytes(data)
+    repaired = rifflux.repair(path)
+    assert repaired.original
+    assert not [each for each in repaired.done if "lost their text" in each]
+    with rifflux.open(path, model="hash:32") as index:
+        assert index.document("a").text == "Ein heron läuft."
+        assert index.admin.check() == []

@@ -342,6 +342,9 @@ def test_files_of_an_index_without_their_inodes_are_opened_once_more(tmp_path: P
         values, scales = from_bytes([data for *_, data in stored], 32)
         floats = [(*row[:-1], each.tobytes()) for row, each in zip(stored, values * scales[:, None], strict=True)]
         connection.executemany("insert into vector (model, chunk, hash, data) values (?, ?, ?, ?)", floats)
+        connection.execute("alter table document_text add column text text not null default ''")
+        connection.execute("update document_text set text = ?", ("Herons fish.",))
+        connection.execute("alter table document_text drop column compressed")
         connection.execute("drop table service_record")
         for statement in tables_of(3, tmp_path) - tables_of(4, tmp_path):
             connection.execute(statement)

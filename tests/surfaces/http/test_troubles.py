@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from tests.support.places import small_disk
+from tests.support.places import small_disk, word
 from tests.support.server import Running, serving
 
 #: They start processes.
@@ -29,7 +29,9 @@ def run(tmp_path: Path, command_line: Any) -> Any:
     folder = tmp_path / "a-folder-that-is-nobody-elses-business"
     (folder / "notes").mkdir(parents=True)
     for number in range(60):
-        (folder / "notes" / f"{number}.md").write_text(f"# Herons {number}\n\nHerons fish in the river. " * 20)
+        # Together they need several pages, even compressed.
+        other = " ".join(word(100 * number + each) for each in range(100))
+        (folder / "notes" / f"{number}.md").write_text(f"# Herons {number}\n\nHerons fish in the river. {other}")
     run = command_line(folder)
     run.json("index", "notes", "--user", "ann", "--db", "index.db")
     return run

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ from rifflux.ingest.parallel.apart import sent
 from rifflux.store.sqlite.connection.connect import connect, translated
 from rifflux.store.sqlite.maintenance import extract
 from rifflux.store.sqlite.maintenance.pages import INNER_TABLE, LEAF_TABLE, PAGE, DatabasePages
+from tests.support.places import word
 
 DOCUMENTS = 400
 
@@ -33,6 +35,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             f"# Größe {number}\n\n" + f"marmot {number} läuft. " * (1 + number % 9 * 90) for number in range(DOCUMENTS)
         )
         index.add([Document(f"d{number}", text, metadata={"n": number}) for number, text in enumerate(texts)])
+        # Even compressed, it needs several pages.
+        index.add(Document("long", " ".join(word(number) for number in range(5000))))
     return path
 
 
@@ -66,11 +70,11 @@ def test_an_undamaged_file_is_whole_with_and_without_its_log(made: Path, tmp_pat
             assert pages.damaged == frozenset()
             assert bool(pages.log) == (path.name == "open.db")
             texts = [
-                row.values[2]
+                zlib.decompress(row.values[2]).decode()
                 for number in range(1, len(pages) + 1)
                 if pages.kind(number) == LEAF_TABLE
                 for row in pages.rows(number)
-                if [type(value) for value in row.values] == [type(None), int, str] and len(row.values[2]) > 9
+                if [type(value) for value in row.values] == [type(None), int, bytes]
             ]
         assert len([text for text in texts if text.startswith(("# Größe", "A kingfisher"))]) == documents
 
@@ -119,7 +123,9 @@ def test_a_page_of_zeros_is_damage(db: Path) -> None:
 def test_a_text_that_is_not_the_one_stored_is_damage(db: Path) -> None:
     """As two long texts whose last pages were exchanged: each page is whole."""
     with closing(apsw.Connection(str(db))) as connection:
-        connection.execute("update document_text set text = text || 'x' where document = 3")
+        data: Any = connection.execute("select compressed from document_text where document = 3").get
+        other = zlib.compress(zlib.decompress(data) + b"x")
+        connection.execute("update document_text set compressed = ? where document = 3", (other,))
     assert [problem.cure for problem in rifflux.diagnose(db)] == [Cure.REPAIR]
     with rifflux.open(db, model="hash:64") as index, pytest.raises(DamagedIndex, match="d2"):
         index.document("d2")
@@ -132,7 +138,6 @@ def test_a_text_that_is_not_the_one_stored_is_damage(db: Path) -> None:
     "change",
     [
         "update chunk set text = cast(x'ff41' as text) where id = 3",
-        "update document_text set text = cast(x'ff41' as text) where document = 3",
         "update document set title = cast(x'ff41' as text) where id = 3",
         "update document set metadata = cast(x'ff41' as text) where id = 3",
         "insert into setting values (cast(x'ff41' as text), 'x')",
@@ -277,6 +282,34 @@ def test_a_row_that_is_not_of_its_table_is_damage(db: Path, column: str) -> None
 def test_what_sqlite_says_of_a_damaged_full_text_table_is_damage(message: str) -> None:
     with pytest.raises(DamagedIndex, match="is damaged"), translated("index.db"):
         raise apsw.SQLError(message)
+
+
+@pytest.mark.parametrize("damage", ["zeros", "cut", "other", "no text"])
+def test_a_text_that_cannot_be_read_is_put_together_again(db: Path, damage: str) -> None:
+    with rifflux.open(db, model="hash:64") as index:
+        before = index.document("long").text
+    with closing(apsw.Connection(str(db))) as connection:
+        where = "where document = (select id from document where key = 'long')"
+        data: Any = connection.execute(f"select compressed from document_text {where}").get
+        middle = len(data) // 2
+        damaged = {
+            "zeros": data[:middle] + bytes(2000) + data[middle + 2000 :],
+            "cut": data[:middle],
+            "other": b"\x01" + data[1:],
+            "no text": zlib.compress(b"\xff" + before.encode()[1:]),
+        }[damage]
+        connection.execute(f"update document_text set compressed = ? {where}", (damaged,))
+    assert [problem.cure for problem in rifflux.diagnose(db)] == [Cure.REPAIR]
+    with rifflux.open(db, model="hash:64") as index, pytest.raises(DamagedIndex):
+        index.document("long")
+    assert rifflux.repair(db).problems == ()
+    with rifflux.open(db, model="hash:64") as index:
+        text = index.document("long").text
+    assert len(text) >= len(before.rstrip())
+    with closing(apsw.Connection(str(db))) as connection:
+        chunks: list[Any] = connection.execute(f"select text, span_start, span_end from chunk {where}").fetchall()
+    assert chunks
+    assert [text[start:end] for _, start, end in chunks] == [part for part, _, _ in chunks]
 
 
 def test_a_repair_after_the_end_of_a_text_became_zeros_is_sound(db: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat, starmap
@@ -58,7 +59,7 @@ from rifflux.types import (
 # The overhead of json.loads exceeds the decoding of a few words.
 _decoded = json.JSONDecoder().raw_decode
 #: What decoding a row ends in that holds something else than its table does.
-MISREAD = (TypeError, ValueError, AttributeError)
+MISREAD = (TypeError, ValueError, AttributeError, zlib.error)
 _NO_TEXT = "a column that holds text does not"
 #: The number of documents that are read whole at a time.
 STORED_AT_ONCE = 64
@@ -170,7 +171,11 @@ class SqliteCatalog(Catalog):
     def _documents(self, rows: Iterable[Any], places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Document]:
         """Return the documents in rows of `DOCUMENTS_AT` by place. Raises `DamagedIndex`."""
         found: dict[tuple[str, str], Document] = {}
-        for place, key, text, hash, *row in rows:
+        for place, key, data, hash, *row in rows:
+            try:
+                text = zlib.decompress(data).decode()
+            except MISREAD as error:
+                raise misread(self.view, error) from error
             if text_hash(text) != hash:
                 where = self.view.engine.location
                 raise DamagedIndex(f"{where} is damaged (the text of {key} is not what was stored)", cure=Cure.SALVAGE)
@@ -185,7 +190,10 @@ class SqliteCatalog(Catalog):
     ) -> Mapping[tuple[str, str], Sequence[Document]]:
         found: dict[tuple[str, str], list[Document]] = {}
         for place, *row in self._at(sql.AROUND, places, before=before, after=after):
-            found.setdefault(places[place], []).append(_whole(row))
+            try:
+                found.setdefault(places[place], []).append(_whole(row))
+            except MISREAD as error:
+                raise misread(self.view, error) from error
         return found
 
     def _at(self, statement: str, places: Sequence[tuple[str, str]], **bound: object) -> list[Any]:
@@ -224,7 +232,7 @@ class SqliteCatalog(Catalog):
                 if not places:
                     return
                 bound |= {"after_time": places[0][0], "after_id": places[0][1]}
-        text = ("document_text.text", sql.WITH_TEXT) if with_text else ("''", "")
+        text = ("document_text.compressed", sql.WITH_TEXT) if with_text else ("null", "")
         while most is None or most > 0:
             size = PAGE if most is None else min(PAGE, most)
             statement = sql.LISTED.format(text=text[0], join=text[1], condition=" and ".join(conditions), order=by)
@@ -468,9 +476,10 @@ def _part(kind: str, start: int, end: int, headings: str, label: str, page: int 
 
 def _listed(names: Mapping[int, str], row: Sequence[Any]) -> Listed:
     """Return a document from a row of `LISTED`."""
-    namespace, key, owner, _, _, path, text, title, kind, created, updated, facts, license, language, found, chunks = (
+    namespace, key, owner, _, _, path, data, title, kind, created, updated, facts, license, language, found, chunks = (
         row
     )
+    text = "" if data is None else zlib.decompress(data).decode()
     metadata = json.loads(facts)
     identifiers = _each(Identifier, found)
     document = Document(key, text, title, kind, created, updated, metadata, (), license, identifiers, language=language)
@@ -482,7 +491,8 @@ def _each(noun: Callable[..., Value], rows: str) -> tuple[Value, ...]:
 
 
 def _whole(row: Sequence[Any]) -> Document:
-    key, text, title, kind, created, updated, metadata, license = row
+    key, data, title, kind, created, updated, metadata, license = row
+    text = zlib.decompress(data).decode()
     return Document(key, text, title, kind, created, updated, json.loads(metadata), (), license)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
@@ -128,8 +129,9 @@ class _Rows:
     def insert(self, connection: apsw.Connection) -> None:
         """Insert all rows, parents first."""
         connection.executemany(sql.NEW_DOCUMENT, self.documents)
+        texts = [(id, document.text) for id, document in self.contents]
         connection.executemany(
-            sql.PUT_TEXT, [(id, text_hash(document.text), document.text) for id, document in self.contents]
+            sql.PUT_TEXT, [(id, text_hash(text), zlib.compress(text.encode())) for id, text in texts]
         )
         for id, document in self.contents:
             for link in document.links:

@@ -58,7 +58,7 @@ from json_each(:places) as wanted
 
 # Whole documents in one statement, with their dependent rows as JSON.
 DOCUMENTS_AT = f"""
-select wanted.key, document.key, document_text.text, document_text.hash, document.title, document.kind,
+select wanted.key, document.key, document_text.compressed, document_text.hash, document.title, document.kind,
     document.created_at, document.updated_at, document.metadata, document.licence, document.language,
     (select json_group_array(json_array(link.key, link.kind, link.confidence) order by link.key, link.kind)
         from link where link.document = document.id),
@@ -74,7 +74,7 @@ order by wanted.key, document.owner"""
 
 # If a place names no owner, several owners may have a document there. The ids of those around each come as JSON.
 AROUND = """
-select wanted.key, document.key, document_text.text, document.title, document.kind, document.created_at,
+select wanted.key, document.key, document_text.compressed, document.title, document.kind, document.created_at,
     document.updated_at, document.metadata, document.licence
 from json_each(:places) as wanted
     cross join document as asked on asked.owner = :owner
@@ -179,7 +179,7 @@ where id = ?"""
 
 PUT_TEXT = """
 insert into document_text values (?, ?, ?)
-on conflict (document) do update set hash = excluded.hash, text = excluded.text"""
+on conflict (document) do update set hash = excluded.hash, compressed = excluded.compressed"""
 
 PUT_LINK = "insert or replace into link values (?, ?, ?, ?)"
 

@@ -12,6 +12,7 @@ import errno
 import os
 import re
 import shutil
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
@@ -42,7 +43,7 @@ from rifflux.types.temporary import partial, sweep
 
 #: The application id in the file's header, "RFLX", which distinguishes the database from those of other programs.
 APPLICATION_ID = 0x52464C58
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 #: SQLite's VFS without locks, and without checksums of pages.
 UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
 #: The size of a page, in bytes.
@@ -55,6 +56,8 @@ LOG_BYTES = 64 << 20
 ROOM_BYTES = 32 << 10
 #: The share of free pages from which a migrated file is shortened.
 _FREED = 0.125
+#: Bytes of a compressed text that are read at a time: if some are damaged, the text before them is not lost.
+_READ_BYTES = 64
 _MAGIC = b"SQLite format 3\0"
 _MAIN_FILE = [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
 _IMMUTABLE = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -77,6 +80,23 @@ def text_hash(*texts: object) -> int:
     """Return a signed 64-bit hash of a text, as SQLite stores integers."""
     digest = blake2b(str(texts[0]).encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
+
+
+def compressed(*texts: object) -> bytes:
+    """Return the text of a document as it is stored: compressed by itself, since all others may be lost."""
+    return zlib.compress(str(texts[0]).encode())
+
+
+def decompressed(*data: object) -> str:
+    """Return a compressed text; of a damaged one, its beginning, and a replacement character for the rest."""
+    stored = data[0] if isinstance(data[0], bytes) else b""
+    reader = zlib.decompressobj()
+    found = bytearray()
+    with suppress(zlib.error):
+        for start in range(0, len(stored), _READ_BYTES):
+            found += reader.decompress(stored[start : start + _READ_BYTES])
+    text = found.decode(errors="replace")
+    return text if reader.eof else text + "\ufffd"
 
 
 def connect(location: str, *, create: bool, read_only: bool = False) -> tuple[apsw.Connection, bool]:
@@ -256,6 +276,8 @@ def _prepared(
         connection.execute(_POSTINGS.format(table=table))
     connection.register_fts5_function("field_counts", field_counts)
     connection.create_scalar_function("text_hash", text_hash, 1, deterministic=True)
+    connection.create_scalar_function("compressed", compressed, 1, deterministic=True)
+    connection.create_scalar_function("decompressed", decompressed, 1, deterministic=True)
     return connection
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from typing import Any
@@ -10,7 +11,7 @@ import apsw
 import numpy as np
 
 from rifflux.store.catalog import line_ranges
-from rifflux.store.sqlite.connection.tables import RECORDS, VECTOR_TABLE, VECTOR_TRIGGERS
+from rifflux.store.sqlite.connection.tables import DOCUMENT_TEXT, RECORDS, VECTOR_TABLE, VECTOR_TRIGGERS
 from rifflux.types import LINED
 
 _INSERT = "insert into service_record (owner, kind, key, user, time, amount, value)"
@@ -102,8 +103,9 @@ def _add_lines(connection: apsw.Connection) -> None:
         connection.executemany("update chunk set line = ? where id = ?", found)
 
 
-#: Vectors that are rounded at a time.
+#: Vectors that are rounded at a time, and texts that are compressed.
 _BATCH = 2048
+_TEXTS = 64
 _FORMER = """
 select id, model, chunk, owner, hash, data from former_vector
 where id > ? and length(data) = 4 * (select dimension from model where model.id = former_vector.model)
@@ -140,6 +142,22 @@ def _round_vectors(connection: apsw.Connection) -> None:
     connection.execute(VECTOR_TRIGGERS)
 
 
+_FORMER_TEXTS = "select document, hash, text from former_text where document > ? order by document limit ?"
+_PUT_COMPRESSED = "insert into document_text (document, hash, compressed) values (?, ?, ?)"
+
+
+def _compress_texts(connection: apsw.Connection) -> None:
+    """Store the texts of documents compressed, and drop an index that no search reads."""
+    connection.execute("drop index if exists chunk_hash")
+    connection.execute("alter table document_text rename to former_text")
+    connection.execute(DOCUMENT_TEXT)
+    after = 0
+    while rows := _read(connection, _FORMER_TEXTS, after, _TEXTS):
+        after = rows[-1][0]
+        connection.executemany(_PUT_COMPRESSED, [(*key, zlib.compress(text.encode())) for *key, text in rows])
+    connection.execute("drop table former_text")
+
+
 #: The migration of the tables of each version to the next. It runs in the transaction that writes the new version, with
 #: foreign keys unchecked. A version without an entry cannot be read.
 MIGRATIONS: Mapping[int, Callable[[apsw.Connection], object]] = {
@@ -147,4 +165,5 @@ MIGRATIONS: Mapping[int, Callable[[apsw.Connection], object]] = {
     3: _move_records,
     4: _add_lines,
     5: _round_vectors,
+    6: _compress_texts,
 }

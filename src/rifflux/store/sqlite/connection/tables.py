@@ -18,7 +18,7 @@ _TERMS = f"""
 # Documents and their chunks, whose rows have owners. Owner 0, with the empty name, is the only user of a personal
 # index. Numbers are never reused, because they are part of the terms: those of all other owners are in a table of their
 # own, each prefixed with its owner's number, so that nobody's posting lists and statistics contain another's.
-_DOCUMENTS = f"""
+_DOCUMENTS = """
 create table if not exists setting (
     name text primary key,
     value text not null
@@ -67,7 +67,7 @@ create table if not exists document (
     created_at text,
     updated_at text,
     time real,
-    metadata text not null default '{{}}',
+    metadata text not null default '{}',
     licence text,
     language text not null default '',
     unique (owner, namespace, key)
@@ -82,12 +82,18 @@ create index document_time on document (owner, time);
 create index document_language on document (owner, language) where language <> '';
 create index document_order on document (owner, namespace, coalesce(time, 9e18), id);
 
+"""
+
+# The text is compressed (`rifflux.store.sqlite.compression`), and the hash is of the text.
+DOCUMENT_TEXT = """
 create table if not exists document_text (
     document integer primary key references document (id) on delete cascade,
     hash integer not null,
-    text text not null
+    compressed blob not null
 );
+"""
 
+_CHUNKS = f"""
 -- uid is the public chunk id; id stays small and grows, which is what the terms table is fast with. The owner of the
 -- document stands here once more: counting and reading all of somebody's must not look at anybody else's rows. length
 -- is the number of terms in all fields.
@@ -113,7 +119,6 @@ create table if not exists chunk (
     line integer
 );
 create index chunk_document on chunk (document, position);
-create index chunk_hash on chunk (hash);
 -- What a search reads of the chunks that it ranks, an owner's together: in the table they lie between everybody's, and
 -- each would be read from a page of its own.
 create index chunk_owner on chunk (owner, id, length, uid);
@@ -302,7 +307,7 @@ begin insert into touched (chunk, what) values (old.chunk, 'vectors'); end;
 
 PUT_CREDIT = "insert or ignore into credit values (?, ?, ?, ?)"
 
-SCRIPTS = (_DOCUMENTS, VECTOR_TABLE, _WORKS, RECORDS, _LOG)
+SCRIPTS = (_DOCUMENTS, DOCUMENT_TEXT, _CHUNKS, VECTOR_TABLE, _WORKS, RECORDS, _LOG)
 #: The names of all tables of an index.
 TABLES = frozenset(re.findall(r"^create (?:virtual )?table if not exists (\w+)", "".join(SCRIPTS), re.MULTILINE))
 #: The full-text tables: of the unnamed owner, and of all others.

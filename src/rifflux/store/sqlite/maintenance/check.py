@@ -57,7 +57,10 @@ select owner.name, document.namespace, document.key, document.file, coalesce(fil
 from document join owner on owner.id = document.owner left join file on file.id = document.file
 where document.id in (select document from chunk group by document having count(*) <> max(position) + 1)
     or document.file is null and document.id not in (select document from chunk)
-        and exists (select 1 from document_text as own where own.document = document.id and trim(own.text) <> '')
+        and exists (
+            select 1 from document_text as own
+            where own.document = document.id and trim(decompressed(own.compressed)) <> ''
+        )
 order by document.id"""
 
 

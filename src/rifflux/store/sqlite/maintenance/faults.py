@@ -87,22 +87,24 @@ FAULTS = (
         "documents have lost their text",
         "select count(*) from document where id not in (select document from document_text)",
         (
-            "insert into document_text select id, text_hash(text), text from (select id, "
+            "insert into document_text select id, text_hash(text), compressed(text) from (select id, "
             "coalesce((select group_concat(text, char(10, 10)) from (select text from chunk "
             "where chunk.document = document.id order by position)), '') as text "
             "from document where id not in (select document from document_text))",
             "update file set size = -1, hash = '' where id in (select file from document join document_text "
-            "on document_text.document = document.id where text = '')",
+            "on document_text.document = document.id where decompressed(compressed) = '')",
         ),
         "put it together from their chunks",
     ),
     Fault(
         "documents hold another text than was stored",
-        "select count(*) from document_text where hash <> text_hash(text)",
+        "select count(*) from document_text where hash <> text_hash(decompressed(compressed))",
         (
             "update file set size = -1, hash = '' where id in (select file from document join document_text "
-            "on document_text.document = document.id where document_text.hash <> text_hash(text))",
-            "update document_text set hash = text_hash(text) where hash <> text_hash(text)",
+            "on document_text.document = document.id where document_text.hash <> text_hash(decompressed(compressed)))",
+            # What is left of a damaged text is the text from now on.
+            "update document_text set hash = text_hash(decompressed(compressed)), "
+            "compressed = compressed(decompressed(compressed)) where hash <> text_hash(decompressed(compressed))",
         ),
         "kept it as it is; their files are read when their folders are next indexed",
     ),

@@ -38,13 +38,13 @@ _LENGTH = "update chunk set length = ? where id = ?"
 _HASH = "update chunk set hash = :hash, words = :hash where id = :id"
 _DROP_VECTORS = "delete from vector where chunk = ?"
 _DROP_VECTOR = "delete from vector where id = ?"
-_OTHER_TEXTS = "select document from document_text where hash <> text_hash(text)"
-_TEXT = "select text from document_text where document = ?"
+_OTHER_TEXTS = "select document from document_text where hash <> text_hash(decompressed(compressed))"
+_TEXT = "select decompressed(compressed) from document_text where document = ?"
 # Chunks whose hash shows if their text is whole.
 _PARTS = """
 select id, span_start, span_end, text from chunk
 where document = ? and span_end and embedded is null and words is not null and json_valid(headings)"""
-_PUT_TEXT = "update document_text set text = ? where document = ?"
+_PUT_TEXT = "update document_text set compressed = compressed(?) where document = ?"
 _READ_AGAIN = "update file set size = -1, hash = '' where id = ?"
 _OTHER_RESULTS = "update owner set generation = generation + 1"
 
@@ -88,10 +88,12 @@ def _texts(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
     count = 0
     for document in damaged:
         before: Any = connection.execute(_TEXT, (document,)).get
-        text = before
-        for id, start, end, part in _fetched(connection.execute(_PARTS, (document,))):
-            if id not in changed and len(part) == end - start and end <= len(text):
-                text = text[:start] + part + text[end:]
+        parts = [each for each in _fetched(connection.execute(_PARTS, (document,))) if each[0] not in changed]
+        whole = [(start, end, part) for _, start, end, part in parts if len(part) == end - start]
+        # Of a compressed text, everything after a damage is lost.
+        text = before.ljust(max((end for _, end, _ in whole), default=0))
+        for start, end, part in whole:
+            text = text[:start] + part + text[end:]
         if text != before:
             connection.execute(_PUT_TEXT, (text, document))
             count += 1

@@ -7,7 +7,7 @@ and derived data are not read but recomputed.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,14 @@ from typing import Any
 import apsw
 
 from rifflux.errors import Cure, DamagedIndex, NotAnIndex
-from rifflux.store.sqlite.connection.connect import APPLICATION_ID, connect, text_hash, translated
+from rifflux.store.sqlite.connection.connect import (
+    APPLICATION_ID,
+    compressed,
+    connect,
+    decompressed,
+    text_hash,
+    translated,
+)
 from rifflux.store.sqlite.connection.engine import transaction
 from rifflux.store.sqlite.connection.exchange import alone, exchange, new_folder
 from rifflux.store.sqlite.maintenance.pages import (
@@ -162,7 +169,7 @@ class _Found:
             ]
             # If two pages were exchanged, a tree may look intact without being so.
             able = [name for name in fitting if name in self.broken] or fitting
-            if "document_text" in able and all(row.values[1] == text_hash(row.values[2]) for row in rows):
+            if "document_text" in able and all(_is_text(row) for row in rows):
                 able = ["document_text"]
             if len(able) == 1:
                 self.owned[number] = able[0]
@@ -184,6 +191,12 @@ class _Found:
                         if not whole:
                             values = tuple(_without_zeros(value) for value in values)
                         yield values
+
+
+def _is_text(row: Row) -> bool:
+    """Return True if a row is a document's text with its hash, of whatever version."""
+    _, hash, text = row.values
+    return bool(hash == text_hash(decompressed(text) if isinstance(text, bytes) else text))
 
 
 def salvage(location: str) -> Salvaged:
@@ -258,6 +271,13 @@ def _listed(pages: DatabasePages) -> Iterator[tuple[str, str, str, int, str | No
 
 
 _TEXT = (_TYPES["TEXT"], False)
+_Made = tuple[str, Callable[[Any], Any]]
+#: What became of a column of an earlier version, by table and name, with what makes its values.
+_FORMER: dict[tuple[str, str], _Made] = {("document_text", "text"): ("compressed", compressed)}
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _trees(
@@ -319,17 +339,21 @@ def _carry_over(found: _Found, target: apsw.Connection) -> tuple[dict[str, int],
             continue
         tree = found.trees[table]
         present = {column for _, column, *_ in target.execute(f"pragma table_info({table})")}
-        places = [place for place, column in enumerate(tree.columns) if column in present]
-        columns = ", ".join(tree.columns[place] for place in places)
-        put = _PUT.format(table=table, columns=columns, places=", ".join("?" * len(places)))
+        made = {}
+        for place, column in enumerate(tree.columns):
+            name, make = _FORMER.get((table, column), (column, _same))
+            if name in present:
+                made[place] = name, make
+        columns = ", ".join(name for name, _ in made.values())
+        put = _PUT.format(table=table, columns=columns, places=", ".join("?" * len(made)))
         before = target.total_changes()
         with transaction(target, "begin immediate"):
             rows = found.rows(table, whole=True)
-            target.executemany(put, ([row[place] for place in places] for row in rows))
+            target.executemany(put, ([make(row[place]) for place, (_, make) in made.items()] for row in rows))
             certain = target.total_changes()
             if table not in MADE_AGAIN:
                 rows = found.rows(table, whole=False)
-                target.executemany(put, ([row[place] for place in places] for row in rows))
+                target.executemany(put, ([make(row[place]) for place, (_, make) in made.items()] for row in rows))
         stored[table] = target.total_changes() - before
         uncertain += target.total_changes() - certain
     return stored, uncertain
