@@ -136,6 +136,6 @@ def test_what_another_node_cannot_improve_is_raised_at_once(monkeypatch: pytest.
 def test_where_all_hang_the_time_is_kept_and_said_to_be_over() -> None:
     all = [Held(lambda: "late") for _ in range(2)]
     with pytest.raises(errors.ConnectionTimeout):
-        Nodes(all).request("mget", 0.2)(body={})
+        Nodes([*all, Node(refuse)]).request("mget", 0.2)(body={})
     for each in all:
         each.released.set()

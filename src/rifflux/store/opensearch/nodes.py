@@ -84,7 +84,8 @@ class Nodes:
 
         waiting = self.in_order()
         pending: list[int] = []
-        error: BaseException = errors.ConnectionTimeout("TIMEOUT", "no node answered in time", None)
+        late = errors.ConnectionTimeout("TIMEOUT", "no node answered in time", None)
+        error: BaseException = late
         while waiting or pending:
             if waiting:
                 pending.append(waiting.pop(0))
@@ -95,6 +96,7 @@ class Nodes:
             except Empty:
                 if time.monotonic() < end:
                     continue
+                error = late
                 break
             pending.remove(node)
             if failure is None:
