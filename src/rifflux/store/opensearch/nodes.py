@@ -13,9 +13,9 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 #: Seconds for which a node that failed, or was slower than another one, is asked after the others.
-REST_SECONDS = 5.0
+REST_SECONDS = 30.0
 #: The part of the remaining time after which another node is asked, too.
-_PATIENCE = 0.25
+_PATIENCE = 0.15
 #: The status of an answer that another node, or the same one a little later, may improve.
 OVERLOADED = (429, 503, 504)
 #: The name of the threads that wait for a node.
