@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rifflux.answer.documented import documentation
 from rifflux.answer.extract import MOST, Quotation, RankedBlocks, chosen, compares, marked, numbered, ranked
 from rifflux.answer.gather import Evidence, Place, gather
-from rifflux.answer.history import ASSISTANT, Turn, checked_history, completed, follows, is_short, item_meant
+from rifflux.answer.history import ASSISTANT, Turn, checked_history, completed, follows, item_meant
 from rifflux.answer.model import EXTRACT, Answer, AnswerEvent, Done, Failed, Sources
 from rifflux.answer.sufficient import Sufficiency, sufficiency
 from rifflux.answer.support import SourcePassage
@@ -249,7 +249,7 @@ class _Run:
         leans = alone is None or bool(alone.enough.reason)
         searched = (self._rewritten(question) if self.chat and leans else "") or completed(own, history, searcher)
         together = self._looked_up(searched, own)
-        if alone and alone.enough.fits_better_than(together.enough, is_short=is_short(question, searcher)):
+        if alone and alone.enough.fits_better_than(together.enough):
             return alone
         return together
 

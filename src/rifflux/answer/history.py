@@ -22,8 +22,6 @@ USER = "user"
 ASSISTANT = "assistant"
 #: In a question of more words that mean something, what points may point at the question's own.
 MANY = 5
-#: A question of at most as many words that mean something says little alone.
-FEW = 2
 #: The characters of an item of a list that say which one is meant.
 LONGEST_ITEM = 80
 
@@ -102,11 +100,6 @@ def follows(question: str, searcher: Searcher) -> bool:
     if not pointing.isdisjoint(word.casefold() for word in _WORD.findall(question)):
         return _meaning_words(question, searcher) <= MANY
     return bool(_opening().match(question))
-
-
-def is_short(question: str, searcher: Searcher) -> bool:
-    """Return True if a question has few words that mean something."""
-    return _meaning_words(question, searcher) <= FEW
 
 
 def _meaning_words(question: str, searcher: Searcher) -> int:

@@ -110,15 +110,10 @@ class Sufficiency:
     notice: Notice | None = None
     signals: Signals | None = None
 
-    def fits_better_than(self, completed: Sufficiency, *, is_short: bool = False) -> bool:
-        """Return True if the best blocks fit a question at least as well as those found for it once it is completed.
-
-        A short question fits something anywhere: where it continues a conversation, that counts, too.
-        """
+    def fits_better_than(self, completed: Sufficiency) -> bool:
+        """Return True if the best blocks fit a question at least as well as those found for it once it is completed."""
         if not completed.signals:
             return True
-        if is_short:
-            return self.probability >= completed.probability
         own = replace(completed.signals, is_completed=False, is_continuing=False)
         return self.probability >= own.probability
 

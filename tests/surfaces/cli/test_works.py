@@ -161,7 +161,7 @@ def test_evidence_of_a_user_is_verified_as_that_user_has_it(
         pack = noun_json(index.scoped(Scope("ann")).retrieve("sheaves").evidence)
     (tmp_path / "pack.json").write_text(json.dumps(pack))
     verify(CommonOptions(db="works.db"), Path("pack.json"), user="ann")
-    assert capsys.readouterr().out == "1 passages are as they were\n"
+    assert capsys.readouterr().out == "1 passage unchanged\n"
     with pytest.raises(typer.Exit):
         verify(CommonOptions(db="works.db"), Path("pack.json"), user="")
     assert "is not in the index" in capsys.readouterr().out

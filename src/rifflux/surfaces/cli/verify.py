@@ -52,7 +52,7 @@ def _sound(found: JsonObject) -> str:
     """Return a summary of what was checked."""
     count = found["items"]
     if count:
-        summary = f"{count} passages are as they were"
+        summary = f"{show.counted(count, 'passage')} unchanged"
     else:
         summary = "it holds no passages to check"
     if found["replayed"] == "agrees":
