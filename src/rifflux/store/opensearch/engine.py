@@ -551,7 +551,11 @@ class ClusterIndex:
             found = {**self.contents(owners, found).batches, **found}
         if len(owners) == 1:
             return found[owners[0]].condition
-        return any_of(all_of([{"term": {"owner": owner}}, found[owner].condition]) for owner in owners)
+        # A query has a limited number of conditions: owners with equal ones share them.
+        alike: dict[tuple[int, tuple[int, ...]], list[str]] = {}
+        for owner in owners:
+            alike.setdefault((found[owner].last, found[owner].void), []).append(owner)
+        return any_of(all_of([terms("owner", names), found[names[0]].condition]) for names in alike.values())
 
     def contents(self, owners: tuple[str, ...], written: Container[str] = ()) -> IndexState:
         """Return the state of the contents of some owners, all of which searches find.
