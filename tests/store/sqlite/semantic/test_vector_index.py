@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import rifflux
-from rifflux import Document
+from rifflux import Document, kernels
 from rifflux.service.registry import Registry
 from rifflux.store import ModelInfo, Placed, Removal, Store
 from rifflux.store.sqlite import SqliteStore
@@ -206,6 +206,23 @@ def test_rows_that_happen_to_be_sampled_do_not_hide_how_few_they_are(monkeypatch
     found, cosines = scan._likely(signs, None, towards, 100, lambda some: rows[some] @ towards)
     assert len(found) >= 100
     assert np.count_nonzero(cosines > 0) == 30
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_rows_that_a_filter_leaves_are_found_where_no_sampled_row_is_left(
+    compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scan, "MANY", 1)
+    if not compiled:
+        monkeypatch.setattr(kernels, "compiled", None)
+    rows = vectors(4096)
+    allowed = np.arange(len(rows)) % scan.EACH > 0
+    signs = np.ascontiguousarray(sign_words(rows > 0).T)
+    vector = vectors(1)[0]
+    found, _ = scan._likely(signs, allowed, vector, 10, lambda some: rows[some] @ vector)
+    assert allowed[found].all()
+    best = np.argsort(np.where(allowed, -(rows @ vector), np.inf))[:10]
+    assert np.isin(best, found).all()
 
 
 def test_the_scan_counts_differing_signs_and_large_components_thrice() -> None:

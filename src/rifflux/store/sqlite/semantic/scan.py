@@ -155,7 +155,7 @@ def _tally(counts: Counts, each: int, beyond: int) -> NDArray[Any]:
         length = kernels.compiled.tally(counts, each, histogram)
     else:
         histogram = np.bincount(counts[::each], minlength=beyond)[:beyond]
-        length = int(histogram.nonzero()[0][-1]) + 1
+        length = beyond - int((histogram[::-1] > 0).argmax())
     # Of all rows, none has a count above the highest; of some, others may.
     return histogram[:length] if each == 1 else each * histogram
 
