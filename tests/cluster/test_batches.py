@@ -16,9 +16,13 @@ import pytest
 
 import rifflux
 from rifflux.errors import Busy
+from rifflux.store import Placed, by_words
+from rifflux.store.lexical import DEFAULT
 from rifflux.store.opensearch import OpenSearchStore, batches
 from rifflux.store.opensearch.batches import ContentBatch
 from rifflux.store.opensearch.filters import terms
+from rifflux.testing import change
+from rifflux.types import Query
 
 PARTS = 4
 
@@ -202,3 +206,34 @@ def test_rows_that_nobody_can_see_are_deleted_by_later_batches(
     assert len(rows) == 2 * (PARTS + 1) + PARTS + 1  # the former version of d is deleted by the next
     assert not any("version9" in row.get("body", "") for row in rows)
     assert seen(index) == {"a": ["version1"] * PARTS, "d": ["version3"] * PARTS}
+
+
+def test_rows_of_any_number_of_owners_are_told_apart_by_one_condition(
+    index: rifflux.Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = store_of(index)
+    for owner in ("ann", "ben"):
+        mine = store.of(owner)
+        for text in ("heron one", "heron two"):
+            mine.catalog.write(Placed("c", change(owner, text)))
+    with suppress(RuntimeError), mine.transaction():
+        mine.catalog.write(Placed("c", change("ben", "heron nine")), Placed("c", change("b", "heron")))
+        raise RuntimeError
+    for most in (100, 0):
+        monkeypatch.setattr(batches, "_MOST_ALIKE", most)
+        both = store.of("ann", "ben", "nobody")
+        assert both.totals().documents == 2
+        found = both.catalog.hydrate(by_words(both, Query("", clauses=(("heron",),)), 9, DEFAULT))
+        assert [each.text for each in found] == ["heron two", "heron two"]
+        store.engine.caches.clear()
+
+
+def test_more_owners_than_a_query_has_conditions_are_read_together(index: rifflux.Index) -> None:
+    store = store_of(index)
+    names = [f"user{number}" for number in range(300)]
+    for name in names:
+        store.of(name).catalog.write(Placed("c", change(name, "The heron.")))
+    every = store.of(*names)
+    assert every.totals().documents == len(names)
+    assert len(by_words(every, Query("", clauses=(("heron",),)), 10, DEFAULT).ids) == 10
+    assert index.admin.store.of(*names[:2]).totals().documents == 2

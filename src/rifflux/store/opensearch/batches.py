@@ -18,7 +18,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -42,6 +42,18 @@ _VOID_SECONDS = 86_400.0
 _ROWS = 500
 _SENDERS = 2
 _RETRIES = 20
+#: Up to so many different states of owners are conditions of a query each.
+_MOST_ALIKE = 100
+
+#: What `Published.condition` says, for the owner of each row.
+_VISIBLE = """
+def last = params.last[doc['owner'].value];
+if (last == null || doc['batch'].size() == 0 || doc['batch'].value > last) { return false; }
+def without = params.without[doc['owner'].value];
+if (without != null && without.contains(doc['batch'].value)) { return false; }
+if (doc['replaced'].size() == 0 || doc['replaced'].value > last) { return true; }
+return without != null && without.contains(doc['replaced'].value);
+"""
 
 _BEGIN = """
 if (ctx._source.batches == null) {
@@ -123,6 +135,21 @@ class Published:
 
 def _replaced(last: int) -> JSON:
     return {"range": {"replaced": {"lte": last}}}
+
+
+def visible_of(owners: Mapping[str, Published]) -> JSON:
+    """Return the condition that a row of some owners is visible.
+
+    A query has at most 1,024 conditions. A script, which is one, looks at each row: it is slower, and for many owners.
+    """
+    alike: dict[tuple[int, tuple[int, ...]], list[str]] = {}
+    for owner, published in owners.items():
+        alike.setdefault((published.last, published.void), []).append(owner)
+    if len(alike) > _MOST_ALIKE:
+        last = {owner: published.last for owner, published in owners.items()}
+        void = {owner: published.void for owner, published in owners.items() if published.void}
+        return {"script": {"script": {"source": _VISIBLE, "params": {"last": last, "without": void}}}}
+    return any_of(all_of([terms("owner", names), owners[names[0]].condition]) for names in alike.values())
 
 
 @dataclass

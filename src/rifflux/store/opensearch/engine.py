@@ -30,8 +30,15 @@ from rifflux.errors import (
     UnusableIndex,
 )
 from rifflux.store.opensearch.address import PASSWORD, USER, ClusterAddress
-from rifflux.store.opensearch.batches import ContentBatch, JoinedWrites, OpenWrites, Published, written_together
-from rifflux.store.opensearch.filters import JSON, all_of, any_of, terms
+from rifflux.store.opensearch.batches import (
+    ContentBatch,
+    JoinedWrites,
+    OpenWrites,
+    Published,
+    visible_of,
+    written_together,
+)
+from rifflux.store.opensearch.filters import JSON, all_of, terms
 from rifflux.store.opensearch.mapping import SCHEMA_VERSION, index_body, vector_property
 from rifflux.store.opensearch.nodes import OVERLOADED, Nodes
 from rifflux.store.reader import Reads, Totals
@@ -551,11 +558,7 @@ class ClusterIndex:
             found = {**self.contents(owners, found).batches, **found}
         if len(owners) == 1:
             return found[owners[0]].condition
-        # A query has a limited number of conditions: owners with equal ones share them.
-        alike: dict[tuple[int, tuple[int, ...]], list[str]] = {}
-        for owner in owners:
-            alike.setdefault((found[owner].last, found[owner].void), []).append(owner)
-        return any_of(all_of([terms("owner", names), found[names[0]].condition]) for names in alike.values())
+        return visible_of({owner: found[owner] for owner in owners})
 
     def contents(self, owners: tuple[str, ...], written: Container[str] = ()) -> IndexState:
         """Return the state of the contents of some owners, all of which searches find.

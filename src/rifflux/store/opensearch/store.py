@@ -26,9 +26,8 @@ from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, Candidate
 from rifflux.store.store import BESIDE, PART, ErasedContent, Store
 from rifflux.types import Ranking
 
-#: Owners whose totals are read in one request, and those in one query: of its 1,024 conditions, each owner takes four.
+#: Owners whose totals are read in one request.
 TOGETHER = 200
-_OWNERS = 100
 
 
 class OpenSearchStore(Store):
@@ -100,20 +99,6 @@ class OpenSearchStore(Store):
 
     def _read_totals(self, names: Sequence[str]) -> Mapping[str, tuple[Totals, int]]:
         """Return the totals of some owners and the numbers of their terms, in one request."""
-        parts = [names[start : start + _OWNERS] for start in range(0, len(names), _OWNERS)]
-        bodies = [self._totals_body(part) for part in parts]
-        totals = {name: (Totals(0, 0, 0, 0, False, ("",)), 0) for name in names}
-        for answer in OwnedRows(self.engine, tuple(names)).search_all(bodies):
-            for each in answer["aggregations"]["owners"]["buckets"]:
-                counts = {name: bucket["doc_count"] for name, bucket in each["counts"]["buckets"].items()}
-                has_works = counts.pop("works") > 0
-                languages = {bucket["key"] for bucket in each["language"]["of"]["buckets"]} or {""}
-                found = Totals(**counts, has_works=has_works, languages=tuple(sorted(languages)))
-                totals[each["key"]] = found, int(each["length"]["of"]["value"])
-        return totals
-
-    def _totals_body(self, names: Sequence[str]) -> JSON:
-        """Return the body of a search for the totals of some owners."""
         active = self.rows.state.active
         field = vector_field(active.fingerprint) if active else ""
         visible = self.engine.visible(tuple(names))
@@ -129,12 +114,21 @@ class OpenSearchStore(Store):
         language = {"filter": types["documents"], "aggs": {"of": {"terms": {"field": "language", "size": PAGE}}}}
         length = {"filter": types["chunks"], "aggs": {"of": {"sum": {"field": "length"}}}}
         counted = {"counts": {"filters": {"filters": types}}, "language": language, "length": length}
-        return {
+        body = {
             "size": 0,
             "track_total_hits": False,
             "query": {"bool": {"filter": [terms("owner", names)]}},
             "aggs": {"owners": {"terms": {"field": "owner", "size": len(names)}, "aggs": counted}},
         }
+        (answer,) = OwnedRows(self.engine, tuple(names)).search_all([body])
+        totals = {name: (Totals(0, 0, 0, 0, False, ("",)), 0) for name in names}
+        for each in answer["aggregations"]["owners"]["buckets"]:
+            counts = {name: bucket["doc_count"] for name, bucket in each["counts"]["buckets"].items()}
+            has_works = counts.pop("works") > 0
+            languages = {bucket["key"] for bucket in each["language"]["of"]["buckets"]} or {""}
+            found = Totals(**counts, has_works=has_works, languages=tuple(sorted(languages)))
+            totals[each["key"]] = found, int(each["length"]["of"]["value"])
+        return totals
 
     def contents(self) -> str:
         state = self.rows.state
