@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
-import rifflux
 from rifflux import Answer, Index
 
 PAGES = {
@@ -17,16 +12,6 @@ PAGES = {
     "photo": "# Blurring\n\nBlurring a plate with this module is not safe, since it can be undone.\n\n"
     "If a safe result is needed, paint the plate with a solid colour.\n",
 }
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
-    folder = tmp_path_factory.mktemp("pages")
-    for name, text in PAGES.items():
-        (folder / f"{name}.md").write_text(text, "utf-8")
-    with rifflux.open(":memory:") as index:
-        index.add(folder)
-        yield index
 
 
 def _asked_after(index: Index, before: str, said: str, question: str) -> Answer:

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
-import rifflux
 from rifflux import Delta, Index
 
-PAGE = """# Water
+PAGES = {
+    "water": """# Water
 
 The water of the allotments is turned on on the 28th of March if there is no frost. It is turned off on the 31st of
 October. The meter is read by the warden, who sends the bill in January. A key for the shed costs twelve euros.
 """
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
-    folder: Path = tmp_path_factory.mktemp("pages")
-    (folder / "water.md").write_text(PAGE, "utf-8")
-    with rifflux.open(":memory:") as index:
-        index.add(folder)
-        yield index
+}
 
 
 def test_a_follow_up_gets_what_answers_it_and_not_the_same_again(index: Index) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rifflux
 from rifflux import Index
 from rifflux.answer import sufficient
 from rifflux.answer.sufficient import Signals
@@ -21,16 +19,6 @@ PAGES = {
     "roles": "# Roles\n\nThey hold permissions: [Granting access to a bucket](granting.md) tells the whole story.",
     "export-to-csv": "# Writing tables\n\nTables are written with commas between the columns.",
 }
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
-    folder = tmp_path_factory.mktemp("pages")
-    for name, text in PAGES.items():
-        (folder / f"{name}.md").write_text(text, "utf-8")
-    with rifflux.open(":memory:") as index:
-        index.add(folder)
-        yield index
 
 
 @pytest.mark.parametrize(

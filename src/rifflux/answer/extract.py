@@ -452,10 +452,11 @@ def _source_of(passages: Sequence[SourcePassage], answer: str) -> SourcePassage 
     terms: dict[tuple[str, str], set[str]] = {}
     for each in passages:
         terms.setdefault(_document(each), set()).update(each.terms)
+    text = _MARK.sub("", answer)
     best: SourcePassage | None = None
     most = HELD
     for each in {_document(passage): passage for passage in passages}.values():
-        said = frozenset(each.analyzer.terms(_MARK.sub("", answer)))
+        said = frozenset(each.analyzer.terms(text))
         held = len(said & terms[_document(each)]) / max(len(said), 1)
         if held > most:
             best = each

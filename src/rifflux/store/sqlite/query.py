@@ -390,7 +390,12 @@ def rounded_all(vectors: Mapping[int, Vectors]) -> dict[int, Vectors]:
     return dict(zip(vectors, values * scales[:, None], strict=True))
 
 
-def from_bytes(data: Sequence[bytes], dimension: int) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
-    """Return the integers and scales of rounded vectors, each given as the bytes of its scale and of its integers."""
+def from_bytes(data: Sequence[bytes], dimension: int | None = None) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
+    """Return the integers and scales of rounded vectors, each given as the bytes of its scale and of its integers.
+
+    `dimension` is needed where there may be none.
+    """
+    if dimension is None:
+        dimension = len(data[0]) // 2 - 2
     rows = np.frombuffer(b"".join(data), [("scale", "<f4"), ("values", "<i2", (dimension,))])
     return rows["values"], rows["scale"]

@@ -84,7 +84,7 @@ create index document_order on document (owner, namespace, coalesce(time, 9e18),
 
 """
 
-# The text is compressed (`rifflux.store.sqlite.compression`), and the hash is of the text.
+# The text is compressed (`compressed` in `rifflux.store.sqlite.connection.connect`), and the hash is of the text.
 DOCUMENT_TEXT = """
 create table if not exists document_text (
     document integer primary key references document (id) on delete cascade,

@@ -188,7 +188,7 @@ class SqliteSemantic(Semantic):
             found = np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
             if rows:
                 listed, data = zip(*rows, strict=True)
-                values, scales = from_bytes(data, len(data[0]) // 2 - 2)
+                values, scales = from_bytes(data)
                 found = np.array(listed, np.int64), values * scales[:, None]
         return self.samples.put((owners, most), generation, found)
 
@@ -277,7 +277,7 @@ class SqliteSemantic(Semantic):
 
 
 def _by_key(rows: list[Any]) -> dict[int, Vectors]:
-    """Return vectors by the first column of rows, whose second has their bytes: four of the scale, two a component."""
+    """Return vectors by the first column of rows, whose second has their bytes."""
     keys, data = zip(*rows, strict=True)
-    values, scales = from_bytes(data, len(data[0]) // 2 - 2)
+    values, scales = from_bytes(data)
     return dict(zip(keys, values * scales[:, None], strict=True))
