@@ -1,4 +1,4 @@
-"""Looking works up takes as many statements for many works as for a few."""
+"""Looking works up: as many statements for many works as for a few, and bounded lists."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rifflux.index import open_index
-from rifflux.types import Identifier
+from rifflux.types import Identifier, Link
 from rifflux.works import Work
 from tests.support.statements import statements
 
@@ -37,3 +37,27 @@ def test_doubts_take_as_many_statements_whatever_their_number(tmp_path: Path) ->
             assert len(index.works.doubts()) >= number
             counts.append(len(run))
     assert counts[0] == counts[1]
+
+
+def test_only_the_first_citing_works_are_given_and_the_rest_is_mentioned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rifflux.works.catalog.MOST_LINKED", 3)
+    cited = Work("A source", identifiers=(Identifier("doi", "10.1/cited"),), license="CC0-1.0")
+    citing = [
+        Work(
+            f"Survey {each}",
+            identifiers=(Identifier("doi", f"10.1/{each}"),),
+            citations=(Link("doi:10.1/cited"),),
+            license="CC0-1.0",
+        )
+        for each in range(4)
+    ]
+    with open_index(tmp_path / "works.db", model="hash") as index:
+        index.works.add(cited, *citing[:3], embed=False)
+        found = index.works.get("doi:10.1/cited")
+        assert (len(found.cited_by), found.more_links) == (3, False)
+        index.works.add(citing[3], embed=False)
+        found = index.works.get("doi:10.1/cited")
+        assert (len(found.cited_by), found.more_links) == (3, True)
+        assert not index.works.get("doi:10.1/0").more_links

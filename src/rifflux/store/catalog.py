@@ -15,6 +15,8 @@ __all__ = [
     "EARLIEST_NS",
     "LATEST_NS",
     "MOST_COUNTED",
+    "MOST_CREDITED",
+    "MOST_LINKED",
     "STORED_BITS",
     "AnalyzedChunk",
     "Catalog",
@@ -41,6 +43,7 @@ __all__ = [
     "has_file",
     "line_ranges",
     "lines_in_file",
+    "most_credited",
 ]
 
 
@@ -153,6 +156,10 @@ LATEST_NS = 9_214_646_400 * 10**9 - 1
 STORED_BITS = 2**63 - 1
 #: The maximum number of values of a field that are counted.
 MOST_COUNTED = 10_000
+#: The maximum number of names that lookup keys are resolved to.
+MOST_CREDITED = 10_000
+#: The maximum number of documents that are returned as linked from a document, or linking to it.
+MOST_LINKED = 1_000
 
 #: A value of a field of documents.
 FieldValue = str | int | float | bool
@@ -349,17 +356,21 @@ class Catalog(Protocol):
         At most `most` of each, in any order; all by default.
         """
 
-    def credited(self, role: str, keys: Collection[str]) -> list[Credited]:
-        """Return the names that works have in a role under lookup keys (see `rifflux.text.names`)."""
+    def credited(self, role: str, keys: Collection[str], most: int = MOST_CREDITED) -> list[Credited]:
+        """Return the names that works have in a role under lookup keys (see `rifflux.text.names`).
+
+        At most `most`, those of the most works, in the order of their fields.
+        """
 
     def first_of(self, filter: Filter, limit: int) -> Ids:
         """Return the first chunks of documents that pass a filter, newest first, ties by chunk id."""
 
-    def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
+    def linked(self, ids: Ids, *, incoming: bool = False, most: int = MOST_LINKED) -> list[Edge]:
         """Return the documents linked from those of some chunks, or with `incoming` to them, by first chunk.
 
         A link's key is an identifier of its target, or a key of its own namespace. Links of a document to itself and
-        links without a target are omitted.
+        links without a target are omitted. At most `most` documents a chunk, those whose first chunks have the lowest
+        ids.
         """
 
     def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
@@ -380,6 +391,12 @@ class Catalog(Protocol):
         `field` is `kind`, `namespace`, `folder` (as in a filter), or a metadata field, whose lists count with each
         item. Namespaces are without their owners. Documents without a kind or a folder do not count.
         """
+
+
+def most_credited(works: Mapping[tuple[str, str, str, str | None], int], most: int) -> list[Credited]:
+    """Return the names of the most works, in the order of their fields, given the numbers of works by the others."""
+    best = sorted(works, key=lambda each: (-works[each], repr(each)))[:most]
+    return [Credited(*each, works[each]) for each in sorted(best, key=repr)]
 
 
 def find_documents(catalog: Catalog, name: str) -> list[tuple[str, str]]:

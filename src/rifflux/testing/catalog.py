@@ -124,6 +124,11 @@ class CatalogContract(NeedsStore):
             Credited("goedel", "K. Goedel", "works/c", None, 1),
             Credited("goedel", "Kurt Gödel", "works/c", "CC0-1.0", 1),
         ]
+        store.catalog.write(Placed("works/c", change("d", "text", first_id=4, metadata={"authors": ["K. Goedel"]})))
+        assert store.catalog.credited("authors", ["godel", "goedel"], 1) == [
+            Credited("goedel", "K. Goedel", "works/c", None, 2)
+        ]
+        store.catalog.write(Removal("works/c", ["d"]))
         assert [each.name for each in store.catalog.credited("venue", ["act mat"])] == ["Acta Mathematica"]
         by_name = Filter(metadata={"authors": ["Kurt Gödel"]})
         assert list(store.catalog.passing(by_name, np.array([1, 2, 3]))) == [1, 3]
@@ -173,6 +178,9 @@ class CatalogContract(NeedsStore):
         ]  # fmt: skip
         assert store.catalog.linked(np.array([2]), incoming=True) == [
             Edge(2, 10, "cites", 1.0), Edge(2, 20, "cites", 0.5), Edge(2, 30, "refers", 1.0)
+        ]  # fmt: skip
+        assert store.catalog.linked(np.array([2]), incoming=True, most=2) == [
+            Edge(2, 10, "cites", 1.0), Edge(2, 20, "cites", 0.5)
         ]  # fmt: skip
         assert dict(store.catalog.citations(np.array([2, 10]))) == {2: 2}
         assert dict(store.catalog.citations(np.array([2]), "refers")) == {2: 1}

@@ -27,6 +27,8 @@ from rifflux.store import (
     DESCRIBED,
     LEXICAL,
     MOST_COUNTED,
+    MOST_CREDITED,
+    MOST_LINKED,
     PART,
     VARIANT,
     Analysis,
@@ -72,6 +74,7 @@ from rifflux.store import (
     Where,
     Write,
     lines_in_file,
+    most_credited,
     summed,
 )
 from rifflux.text.dates import parse_time, timestamp, whole_day_end
@@ -585,13 +588,13 @@ class MemoryCatalog(Catalog):
                 found[name] = places
         return found
 
-    def credited(self, role: str, keys: Collection[str]) -> list[Credited]:
+    def credited(self, role: str, keys: Collection[str], most: int = MOST_CREDITED) -> list[Credited]:
         found: Counter[tuple[str, str, str, str | None]] = Counter()
         for row in self.view.rows():
             if row.is_work:
                 named = {each for each in credits_of(row.document.metadata) if each[0] == role and each[1] in keys}
                 found.update((key, name, self.view.named(row), row.document.license) for _, key, name in named)
-        return [Credited(*each, works) for each, works in sorted(found.items(), key=lambda each: repr(each[0]))]
+        return most_credited(found, most)
 
     def first_of(self, filter: Filter, limit: int) -> Ids:
         found = []
@@ -601,16 +604,18 @@ class MemoryCatalog(Catalog):
                 found.append((inf if row.time is None else -row.time, first))
         return np.array([id for _, id in sorted(found)[:limit]], np.int64)
 
-    def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
+    def linked(self, ids: Ids, *, incoming: bool = False, most: int = MOST_LINKED) -> list[Edge]:
         found: dict[tuple[int, int, str], float] = {}
         for id, row, _ in self.view.chosen(ids):
-            for other in self.view.rows():
+            linked: set[int] = set()
+            for other in sorted(self.view.rows(), key=lambda each: self.view.first_chunk(each) or 0):
                 source, target = (other, row) if incoming else (row, other)
                 first = self.view.first_chunk(other)
-                if other is row or first is None:
+                if other is row or first is None or len(linked) == most:
                     continue
                 for link in source.document.links:
                     if _leads(source, link.key, target):
+                        linked.add(first)
                         edge = (id, first, link.kind)
                         found[edge] = max(found.get(edge, 0.0), link.confidence)
         return [Edge(*edge, confidence) for edge, confidence in sorted(found.items())]

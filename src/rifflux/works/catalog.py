@@ -22,10 +22,10 @@ from rifflux.session.reading import identified
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Embedded, Writer
-from rifflux.store import Removal, Selection, find_documents
+from rifflux.store import MOST_LINKED, Removal, Selection, Store, find_documents
 from rifflux.text.licenses import license_of
 from rifflux.text.schemes import SCHEMES
-from rifflux.types import LICENSED, UNTOLD, Failure, Filter, Hit, Progress, Ranking, parted
+from rifflux.types import LICENSED, UNTOLD, Failure, Filter, Hit, Ids, Progress, Ranking, parted
 from rifflux.types.temporary import temporary_folder
 from rifflux.works import Work, work_of
 from rifflux.works.listing import WorkSummary, of_whom, summary
@@ -49,7 +49,8 @@ _UNTOLD = "same work? the evidence for and against is withheld: no license is re
 class WorkRecord:
     """A work of the index: namespace and key of its document, and its links by their first chunks.
 
-    `withheld` means that no license permits displaying its text.
+    `withheld` means that no license permits displaying its text. `more_links` is True if it cites, or is cited by, more
+    than `MOST_LINKED` works, of which only so many are given.
     """
 
     namespace: str
@@ -59,6 +60,7 @@ class WorkRecord:
     cited_by: tuple[Hit, ...] = ()
     withheld: bool = field(default=False, metadata=UNTOLD)
     collection: str = ""
+    more_links: bool = False
 
 
 class WorksCatalog:
@@ -270,10 +272,12 @@ class WorksCatalog:
         if not visible.discloses_facts(namespace, document.license):
             return WorkRecord(name, key, work, withheld=True, collection=label)
         ids = np.array([int(hit.id, 16) for hit in chunks[:1]], np.int64)
-        cites, cited_by = ([edge.chunk for edge in store.catalog.linked(ids, incoming=way)] for way in (False, True))
+        cites, cited_by = (_linked(store, ids, incoming=way) for way in (False, True))
         # Citations are facts of a work, so its license decides whether to disclose them.
-        citing = tuple(hit for hit in _hits(view, cited_by) if visible.discloses_facts(hit.place[0], hit.license))
-        return WorkRecord(name, key, work, _hits(view, cites), citing, disclosed.withheld, label)
+        disclosed_hits = _hits(view, cited_by[:MOST_LINKED])
+        citing = tuple(hit for hit in disclosed_hits if visible.discloses_facts(hit.place[0], hit.license))
+        more = max(len(cites), len(cited_by)) > MOST_LINKED
+        return WorkRecord(name, key, work, _hits(view, cites[:MOST_LINKED]), citing, disclosed.withheld, label, more)
 
     def remove(self, identifier: str) -> None:
         """Remove a work from the caller's own library. Raises like `get`."""
@@ -384,9 +388,14 @@ def _place(identifier: str, view: IndexView) -> tuple[str, str]:
     return places[0]
 
 
+def _linked(store: Store, ids: Ids, *, incoming: bool) -> list[int]:
+    """Return the first chunks of linked works, at most one more than a record lists."""
+    edges = store.catalog.linked(ids, incoming=incoming, most=MOST_LINKED + 1)
+    return [*dict.fromkeys(edge.chunk for edge in edges)]
+
+
 def _hits(view: IndexView, ids: Sequence[int]) -> tuple[Hit, ...]:
-    unique = np.array([*dict.fromkeys(ids)], np.int64)
-    found = view.store.catalog.hydrate(Ranking(unique, np.zeros(len(unique))))
+    found = view.store.catalog.hydrate(Ranking(np.array(ids, np.int64), np.zeros(len(ids))))
     return tuple(view.redacted_hits(found))
 
 

@@ -14,6 +14,8 @@ import numpy as np
 from rifflux.errors import Busy, OutOfScope
 from rifflux.store.catalog import (
     MOST_COUNTED,
+    MOST_CREDITED,
+    MOST_LINKED,
     Catalog,
     ChunkFacts,
     CodePiece,
@@ -33,6 +35,7 @@ from rifflux.store.catalog import (
     StoredDocument,
     Write,
     lines_in_file,
+    most_credited,
 )
 from rifflux.store.opensearch.engine import ANYTHING, CHUNKS, PAGE, Action, OwnedRows, row_id
 from rifflux.store.opensearch.filters import (
@@ -497,14 +500,14 @@ class OpenSearchCatalog(Catalog):
             most = max(map(len, found.values()), default=0)
         return {name: sorted(found[name])[:most] for name in names if name in found and most}
 
-    def credited(self, role: str, keys: Collection[str]) -> list[Credited]:
+    def credited(self, role: str, keys: Collection[str], most: int = MOST_CREDITED) -> list[Credited]:
         found: Counter[tuple[str, str, str, str | None]] = Counter()
         narrow = [_WORKS, terms("credit", (keyword(role, key) for key in keys))]
         for row in self.rows.scan("document", narrow, ("place", "owner", "outline")):
             document = document_of(row)
             named = {each for each in credits_of(document.metadata) if each[0] == role and each[1] in keys}
             found.update((key, name, self._named(row), document.license) for _, key, name in named)
-        return [Credited(*each, works) for each, works in sorted(found.items(), key=lambda each: repr(each[0]))]
+        return most_credited(found, most)
 
     def first_of(self, filter: Filter, limit: int) -> Ids:
         order = [{"time": {"order": "desc", "missing": "_last"}}, "first"]
@@ -522,36 +525,50 @@ class OpenSearchCatalog(Catalog):
         rows = {row["document"]: row for row in self._of_documents(documents, ("document", *_LINKED))}
         return {id: rows[row["document"]] for id, row in chunks.items() if row["document"] in rows}
 
-    def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
+    def linked(self, ids: Ids, *, incoming: bool = False, most: int = MOST_LINKED) -> list[Edge]:
         homes = self._homes(ids)
-        if incoming:
-            others = self._sources({row["_id"]: row for row in homes.values()}.values())
-        else:
-            keys = [keyword(key) for row in homes.values() for key, _, _ in json.loads(row["rest"])["links"]]
-            wanted = any_of([terms("identifier", keys), terms("key", keys)])
-            others = [*self.rows.scan("document", [wanted], _LINKED)]
         found: dict[tuple[int, int, str], float] = {}
-        for id, row in homes.items():
+        for id, row, others in self._linked(homes, incoming=incoming, most=most):
+            linked: set[int] = set()
             for other in others:
                 source, target = (other, row) if incoming else (row, other)
-                if other["_id"] == row["_id"] or other["first"] is None:
+                if other["_id"] == row["_id"] or other["first"] is None or len(linked) == most:
                     continue
                 for key, kind, confidence in json.loads(source["rest"])["links"]:
                     if _leads(source, key, target):
+                        linked.add(other["first"])
                         edge = (id, other["first"], kind)
                         found[edge] = max(found.get(edge, 0.0), confidence)
         return [Edge(*edge, confidence) for edge, confidence in sorted(found.items())]
 
-    def _sources(self, targets: Iterable[JSON]) -> list[JSON]:
-        """Return the rows of documents that may link to some documents."""
-        keys = {name for row in targets for name in (*_names(row), row["place"][1])}
-        if not keys:
-            return []
-        return [*self.rows.scan("document", [terms("link", map(keyword, keys))], _LINKED)]
+    def _linked(
+        self, homes: Mapping[int, JSON], *, incoming: bool, most: int
+    ) -> Iterator[tuple[int, JSON, Sequence[JSON]]]:
+        """Yield chunks with their documents' rows and those that may be linked, by first chunk.
+
+        One request is enough for all unless they have too many together.
+        """
+        together = [*self._ends([*homes.values()], incoming=incoming, most=PAGE)]
+        whole = len(together) < PAGE
+        for id, row in homes.items():
+            # The document itself may be among them, and so may some whose keys only agree in another namespace.
+            yield id, row, together if whole else [*self._ends([row], incoming=incoming, most=2 * most + 1)]
+
+    def _ends(self, rows: Sequence[JSON], *, incoming: bool, most: int | None) -> Iterator[JSON]:
+        """Yield the rows of documents that may be linked from some others, or with `incoming` to them."""
+        if incoming:
+            keys = {name for row in rows for name in (*_names(row), row["place"][1])}
+            wanted = terms("link", map(keyword, sorted(keys)))
+        else:
+            keys = {key for row in rows for key, _, _ in json.loads(row["rest"])["links"]}
+            values = [*map(keyword, sorted(keys))]
+            wanted = any_of([terms("identifier", values), terms("key", values)])
+        if keys:
+            yield from self.rows.scan("document", [wanted], _LINKED, ["first"], most)
 
     def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
         homes = self._homes(ids)
-        sources = self._sources({row["_id"]: row for row in homes.values()}.values())
+        sources = [*self._ends([*homes.values()], incoming=True, most=None)]
         found = {}
         for id, row in homes.items():
             count = 0

@@ -136,6 +136,7 @@ def _rows(found: WorkRecord) -> dict[str, str]:
         "license": _license(found),
         "cites": show.named([hit.title for hit in found.cites], MOST_NAMED, "; "),
         "cited by": show.named([hit.title for hit in found.cited_by], MOST_NAMED, "; "),
+        "links": "more than are counted here" * found.more_links,
         "abstract": work.abstract,
     }
 

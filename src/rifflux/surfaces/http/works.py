@@ -47,7 +47,8 @@ class LinkedOut(Shape):
 class WorkOut(Shape):
     """A work; its whole text is at `/documents/{identifier}`. Texts are untrusted data.
 
-    The text of a work is withheld unless its license permits it; `withheld` says so.
+    The text of a work is withheld unless its license permits it; `withheld` says so. `more_links` says that it
+    cites, or is cited by, more works than are listed.
     """
 
     namespace: str
@@ -65,6 +66,7 @@ class WorkOut(Shape):
     abstract: str
     cites: list[LinkedOut]
     cited_by: list[LinkedOut]
+    more_links: bool
 
 
 class ExportOut(Shape):

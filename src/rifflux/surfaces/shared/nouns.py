@@ -134,6 +134,7 @@ def work_json(found: WorkRecord) -> JsonObject:
         "withheld": found.withheld,
         "cites": _linked_json(found.cites),
         "cited_by": _linked_json(found.cited_by),
+        "more_links": found.more_links,
     }
 
 

@@ -15,6 +15,8 @@ import numpy as np
 from rifflux.errors import Cure, DamagedIndex, OutOfScope
 from rifflux.store.catalog import (
     MOST_COUNTED,
+    MOST_CREDITED,
+    MOST_LINKED,
     AnalyzedChunk,
     Catalog,
     ChunkFacts,
@@ -401,12 +403,12 @@ class SqliteCatalog(Catalog):
             return {name: sorted(places) for name, places in found.items()}
         return found
 
-    def credited(self, role: str, keys: Collection[str]) -> list[Credited]:
+    def credited(self, role: str, keys: Collection[str], most: int = MOST_CREDITED) -> list[Credited]:
         owners = self.view.names
-        bound = {"role": role, "keys": json.dumps(list(keys)), "works": f"{LICENSED}*"}
+        bound = {"role": role, "keys": json.dumps(list(keys)), "works": f"{LICENSED}*", "most": most}
         return [
             Credited(key, name, self._named(owners, namespace, owner), license, works)
-            for key, name, namespace, license, owner, works in self.view.rows(graph.CREDITED, bound)
+            for key, name, namespace, license, owner, works in sorted(self.view.rows(graph.CREDITED, bound), key=repr)
         ]
 
     def first_of(self, filter: Filter, limit: int) -> Ids:
@@ -414,8 +416,9 @@ class SqliteCatalog(Catalog):
         rows = self.view.rows(graph.FIRST_OF.format(condition=condition or "true"), {**bound, "limit": limit})
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
-    def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
-        return [*starmap(Edge, self._of_chunks(graph.LINKED_TO if incoming else graph.LINKED_FROM, ids))]
+    def linked(self, ids: Ids, *, incoming: bool = False, most: int = MOST_LINKED) -> list[Edge]:
+        statement = graph.LINKED_TO if incoming else graph.LINKED_FROM
+        return [*starmap(Edge, self._of_chunks(statement, ids, most=most))]
 
     def citations(self, ids: Ids, kind: str = "cites") -> Mapping[int, int]:
         return dict(self._of_chunks(graph.CITATIONS, ids, kind=kind))

@@ -23,7 +23,15 @@ with asked as (
         join document on document.id = chunk.document
 )"""
 
-LINKED_FROM = f"""{_PLACES}
+# Of the edges that a statement finds, those to the first documents, each edge once.
+_EDGES = f"""{_PLACES},
+edge (asked, first, kind, confidence) as ("""
+_FIRST_EDGES = """)
+select asked, first, kind, max(confidence)
+from (select *, dense_rank() over (partition by asked order by first) as place from edge)
+where place <= :most group by 1, 2, 3 order by 1, 2, 3"""
+
+LINKED_FROM = f"""{_EDGES}
 select asked.uid, first.uid, link.kind, max(link.confidence)
 from asked cross join link on link.document = asked.id
     cross join identifier on identifier.scheme || ':' || identifier.value = +link.key
@@ -36,9 +44,9 @@ from asked cross join link on link.document = asked.id
         on target.owner = asked.owner and target.namespace = asked.namespace and target.key = link.key
     cross join chunk as first on first.document = target.id and first.position = 0
 where target.id <> asked.id group by 1, 2, 3
-order by 1, 2, 3"""
+{_FIRST_EDGES}"""
 
-LINKED_TO = f"""{_PLACES}
+LINKED_TO = f"""{_EDGES}
 select asked.uid, first.uid, link.kind, max(link.confidence)
 from asked cross join identifier on identifier.document = asked.id
     cross join link on link.key = identifier.scheme || ':' || identifier.value
@@ -51,7 +59,7 @@ from asked cross join link on link.key = asked.key
         on source.id = link.document and +source.owner = asked.owner and +source.namespace = asked.namespace
     cross join chunk as first on first.document = source.id and first.position = 0
 where source.id <> asked.id group by 1, 2, 3
-order by 1, 2, 3"""
+{_FIRST_EDGES}"""
 
 CITATIONS = f"""{_PLACES}
 select uid, count(distinct source) from (
@@ -94,7 +102,7 @@ from json_each(:keys) as wanted
     cross join credit on credit.role = :role and credit.key = wanted.value
     join document on document.id = credit.document and +document.owner = :owner
 where document.namespace glob :works
-group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5"""
+group by 1, 2, 3, 4, 5 order by 6 desc, 1, 2, 3, 4, 5 limit :most"""
 
 FIRST_OF = """
 select chunk.uid from document join chunk on chunk.document = document.id and chunk.position = 0

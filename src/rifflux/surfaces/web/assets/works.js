@@ -57,7 +57,7 @@ function work(found) {
       found.namespace.startsWith("works/") && unfolds("Citations", links, async () => {
         const told = await get(at`works/${found.identifiers[0] ?? found.document}`);
         return [["Cites", told.cites], ["Cited by", told.cited_by]].map(([name, some]) => h("div", null, h("h3", null, name),
-          some.length ? h("ul", null, some.map((each) => h("li", null, h("a", {href: address({doc: each.document})}, each.title || each.document)))) : soft("none in here")));
+          some.length ? h("ul", null, some.map((each) => h("li", null, h("a", {href: address({doc: each.document})}, each.title || each.document)))) : soft("none in here"))).concat(told.more_links ? soft("There are more than these.") : []);
       })), why, links);
 }
 
