@@ -9,6 +9,7 @@ import textwrap
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -237,3 +238,25 @@ def test_more_owners_than_a_query_has_conditions_are_read_together(index: rifflu
     assert every.totals().documents == len(names)
     assert len(by_words(every, Query("", clauses=(("heron",),)), 10, DEFAULT).ids) == 10
     assert index.admin.store.of(*names[:2]).totals().documents == 2
+
+
+def test_what_a_transaction_has_read_nobody_changes_before_its_end(index: rifflux.Index, place: str) -> None:
+    """Two servers that change different fields of a memory at once keep both changes."""
+    saved = index.memories.add("The ferry leaves at nine", importance=9).memory
+    begin = threading.Barrier(2)
+
+    def change_all(name: str, values: list[Any]) -> None:
+        with rifflux.open(place, model="hash:64") as other:
+            begin.wait()
+            for value in values:
+                other.memories.edit(saved.id, **{name: value})
+
+    texts = [f"The ferry leaves at {hour}" for hour in range(5)]
+    weights = [1, 2, 3, 4, 5]
+    with ThreadPoolExecutor(2) as servers:
+        running = [servers.submit(change_all, "text", texts), servers.submit(change_all, "importance", weights)]
+        for each in running:
+            each.result()
+    with rifflux.open(place, model="hash:64") as reader:
+        found = reader.memories.get(saved.id)
+    assert (found.text, found.importance, found.version) == (texts[-1], weights[-1], 11)

@@ -110,7 +110,10 @@ class Store(Protocol):
         """Return this view and those of every owner and part, or of a named owner's own parts."""
 
     def transaction(self) -> AbstractContextManager[object]:
-        """Group the writes inside the block: all of them happen, or none. Nested ones join the outermost."""
+        """Group the writes inside the block: all of them happen, or none. Nested ones join the outermost.
+
+        What the block reads of the owner's contents is not changed by anybody else before its end.
+        """
 
     def erase(self, owner: str, finish: Callable[[ErasedContent], bool], *, parts: bool = True) -> None:
         """Delete the content, files, settings and records of an owner, and with `parts` of all their parts.

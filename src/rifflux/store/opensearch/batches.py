@@ -196,8 +196,7 @@ class ContentBatch:
             for start in range(0, len(actions), _ROWS):
                 if len(sent) == _SENDERS:
                     sent.popleft().result()
-                if time.monotonic() > self.renewed + LEASE_SECONDS / 3:
-                    self._renew()
+                self.hold()
                 self.wrote = True
                 sent.append(senders.submit(self.rows.write, actions[start : start + _ROWS], among=names))
             for each in sent:
@@ -208,8 +207,11 @@ class ContentBatch:
         """Return the action that marks a row as replaced by this batch."""
         return "update", id, {"doc": {"replaced": self.number}}
 
-    def _renew(self) -> None:
+    def hold(self) -> None:
+        """Renew the lease if that is due. Raises `Busy` if another writer has taken the batch's place meanwhile."""
         renewed = time.monotonic()
+        if renewed <= self.renewed + LEASE_SECONDS / 3:
+            return
         row = self.rows.update_owner(_BEGIN, {**_taken(self.token), "renews": True}, _RETRIES)
         open = row["batches"]["open"]
         if not open or open["token"] != self.token:
@@ -267,10 +269,27 @@ def _clean(rows: OwnedRows, unseen: int, published: Published) -> None:
 
 @dataclass
 class JoinedWrites:
-    """What one thread writes of an owner together: a batch, if there are contents, and other rows after it."""
+    """What one thread writes of an owner together: a batch, if there are contents, and other rows after it.
 
+    If it is `exclusive`, what the thread reads of the contents is not changed by anybody else until the end.
+    """
+
+    rows: OwnedRows
     batch: ContentBatch | None = None
     later: list[Action] = field(default_factory=list)
+    exclusive: bool = False
+
+    def begun(self) -> ContentBatch:
+        """Return the batch, begun if necessary. Raises `Busy`."""
+        if self.batch is None:
+            self.batch = ContentBatch.begin(self.rows)
+        return self.batch
+
+    def reading(self) -> ContentBatch | None:
+        """Return the batch with which contents are read; without one they are read as everybody does."""
+        if self.exclusive:
+            self.begun().hold()
+        return self.batch
 
 
 class OpenWrites(threading.local):
@@ -288,7 +307,7 @@ def written_together(rows: OwnedRows) -> Iterator[JoinedWrites]:
     if owner in open:
         yield open[owner]
         return
-    scope = open[owner] = JoinedWrites()
+    scope = open[owner] = JoinedWrites(rows)
     try:
         yield scope
         if scope.batch and scope.batch.wrote:

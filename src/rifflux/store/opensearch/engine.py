@@ -552,8 +552,8 @@ class ClusterIndex:
         found: dict[str, Published] = {}
         for owner in owners:
             scope = open.get(owner)
-            if scope and scope.batch:
-                found[owner] = scope.batch.published
+            if scope and (batch := scope.reading()):
+                found[owner] = batch.published
         if len(found) < len(owners):
             found = {**self.contents(owners, found).batches, **found}
         if len(owners) == 1:
@@ -717,8 +717,8 @@ class ClusterIndex:
         """Return what was computed of the current contents of some owners."""
         for owner in owners:
             scope = self.writing.open.get(owner)
-            if scope and scope.batch:
-                return scope.batch.cache
+            if scope and (batch := scope.reading()):
+                return batch.cache
         state = self.contents(owners)
         version = state.version
         known = self.caches.get(owners)
@@ -867,9 +867,7 @@ class OwnedRows:
     def batch(self) -> Iterator[ContentBatch]:
         """Yield the batch to write the owner's contents with, which is published at the end of the outermost block."""
         with self.together() as scope:
-            if scope.batch is None:
-                scope.batch = ContentBatch.begin(self)
-            yield scope.batch
+            yield scope.begun()
 
     def body(self, type: str, conditions: Iterable[JSON] = (), **options: Any) -> JSON:
         """Return the body of a search for rows of a type that meet conditions."""

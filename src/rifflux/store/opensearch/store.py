@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
 from time import perf_counter
 
@@ -225,8 +225,12 @@ class OpenSearchStore(Store):
 
     # Upkeep
 
-    def transaction(self) -> AbstractContextManager[object]:
-        return self.rows.together()
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        # What the block writes depends on what it reads, which no other writer may change in between.
+        with self.rows.together() as scope:
+            scope.exclusive = True
+            yield
 
     def erase(self, owner: str, finish: Callable[[ErasedContent], bool], *, parts: bool = True) -> None:
         """Delete all rows of an owner; the owner's own row goes last, so that an interrupted call can be repeated."""
