@@ -49,7 +49,7 @@ MARK = "KILL_STARTED_BY"
 PATIENCE = 10.0
 TABLES = {
     "documents": """
-        select namespace, key, title, kind, compressed
+        select namespace, key, title, kind, hash, whole, compressed
         from document join document_text on document_text.document = document.id
         where owner = 0 order by namespace, key""",
     "chunks": """

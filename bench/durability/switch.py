@@ -24,6 +24,7 @@ from pathlib import Path
 import rifflux
 from rifflux import Index
 from rifflux.models.onnx import BUNDLED
+from rifflux.store.sqlite.connection.texts import LEFT
 
 ROUNDS = 5
 WAIT = 120.0
@@ -66,7 +67,7 @@ def _other_model(folder: Path) -> Path:
 
 def _questions(index: Index, number: int) -> list[str]:
     """Beginnings of documents: they find something, and no two are alike."""
-    statement = "select decompressed(compressed) from document_text order by document limit :most"
+    statement = f"select {LEFT} from document_text order by document limit :most"
     keys = index.admin.store.view.rows(statement, {"most": number})  # type: ignore[attr-defined]
     return [" ".join(text.split()[:8]) or "nothing" for (text,) in keys]
 

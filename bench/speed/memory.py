@@ -28,6 +28,7 @@ from bench.shared import program
 from bench.speed.corpus import build
 from bench.speed.indexing import family
 from rifflux import Index
+from rifflux.store.sqlite.connection.texts import LEFT
 
 __all__ = ["main"]
 
@@ -87,7 +88,7 @@ def _search(arguments: argparse.Namespace) -> int:
 
 def _questions(index: Index, number: int) -> list[str]:
     """Beginnings of documents: they find something, and no two are alike."""
-    statement = "select decompressed(compressed) from document_text order by document limit :most"
+    statement = f"select {LEFT} from document_text order by document limit :most"
     keys = index.admin.store.view.rows(statement, {"most": number})  # type: ignore[attr-defined]
     return [" ".join(text.split()[:8]) or "nothing" for (text,) in keys]
 

@@ -74,6 +74,7 @@ ARGUMENTS: dict[str, str] = {
     "growth": "DATA INDEX --sizes 40 --keep TMP",
     "vectors": "DATA INDEX --questions 2 --hnsw",
     "sizes": "DATA/docs/rust-book --models hash:64",
+    "parts": "INDEX",
     "watch": "DATA --saves 2",
     "compare": "DATA --base ROOT --documents 40 --questions 4 --rounds 1 --names scifact cacm",
     "concurrency": "--writers 2 --readers 2 --seconds 1",

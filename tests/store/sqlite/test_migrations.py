@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import shutil
 import subprocess
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 import rifflux
-from rifflux.errors import UnusableIndex
+from rifflux.errors import DamagedIndex, UnusableIndex
 from rifflux.service.nouns import (
     CollectionRecord,
     Event,
@@ -30,12 +31,14 @@ from rifflux.service.nouns import (
 )
 from rifflux.service.registry import Registry
 from rifflux.store import Store, open_store
+from rifflux.store.catalog import Selection
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.connect import text_hash
+from rifflux.store.sqlite.connection.texts import LEFT
 from rifflux.store.sqlite.query import rounded
 from rifflux.types import Vectors
 from rifflux.types.nouns import iso_time
-from tests.support.places import small_disk
+from tests.support.places import small_disk, word
 
 #: Rows as version 3 of the tables had them.
 ROWS = """
@@ -176,8 +179,7 @@ def test_texts_are_compressed(tmp_path: Path) -> None:
             )
     with closing(SqliteStore.open(str(path))) as store:
         listed = store.view.engine.connection.execute(
-            "select decompressed(compressed), hash = text_hash(decompressed(compressed)) from document_text "
-            "order by document limit 3"
+            f"select {LEFT}, hash = text_hash({LEFT}) from document_text order by document limit 3"
         ).fetchall()
     assert listed == [(text, 1) for text in texts.values()]
 
@@ -195,3 +197,72 @@ def test_texts_of_a_damaged_index_of_an_earlier_version_are_kept(tmp_path: Path,
     with rifflux.open(path, model="hash:32") as index:
         assert index.document("a").text == "Ein heron läuft."
         assert index.admin.check() == []
+
+
+def of_schema_7(path: Path, count: int) -> dict[str, str]:
+    """Write an index of the tables of version 7 with documents of a file; return their texts."""
+    path.write_bytes(gzip.decompress((Path(__file__).parent / "schema-7.db.gz").read_bytes()))
+    texts = {}
+    with closing(apsw.Connection(str(path))) as connection, connection:
+        for number in range(1000, 1000 + count):
+            passage = " ".join(word(number + each) for each in range(400))
+            text = texts[f"{number}.md"] = f"# {number}\n\n{passage}\n"
+            connection.execute(
+                "insert into document (id, namespace, key, file, path, kind, title) "
+                "values (?1, 'here', ?2, 1, ?2, 'markdown', '')",
+                (number, f"{number}.md"),
+            )
+            connection.execute(
+                "insert into document_text values (?, ?, ?)", (number, text_hash(text), zlib.compress(text.encode()))
+            )
+            connection.execute(
+                "insert into chunk (id, uid, document, position, headings, text, span_start, span_end, hash) "
+                "values (?1, ?1, ?1, 0, '[]', ?2, 8, ?3, ?1)",
+                (number, passage, 8 + len(passage)),
+            )
+    return texts
+
+
+def texts_of(store: Store) -> dict[str, str]:
+    return {
+        each.document.key: each.document.text for each in store.catalog.documents(Selection("here"), with_text=True)
+    }
+
+
+def test_what_passages_have_is_no_longer_stored_beside_them(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    texts = of_schema_7(path, 300)
+    with closing(apsw.Connection(str(path))) as connection:
+        # As a damaged disk leaves it: it stays so, for a repair.
+        connection.execute("update document_text set compressed = zeroblob(40) where document = 1299")
+    before = path.stat().st_size
+    with closing(SqliteStore.open(str(path))) as store:
+        assert {each for (each,) in store.view.rows("select whole from document_text where document >= 1000")} == {0, 1}
+        with pytest.raises(DamagedIndex):
+            texts_of(store)
+        store.view.engine.connection.execute("delete from document where id = 1299")
+        texts.pop("1299.md")
+        assert texts_of(store) == texts
+    assert before - path.stat().st_size > 0.2 * sum(map(len, texts.values()))
+    with closing(apsw.Connection(str(path))) as connection:
+        assert connection.pragma("integrity_check") == "ok"
+
+
+def test_a_disk_that_fills_while_passages_are_left_out_leaves_the_index_as_it_was(tmp_path: Path) -> None:
+    texts = of_schema_7(tmp_path / "index.db", 600)
+    size = (tmp_path / "index.db").stat().st_size
+    with small_disk(tmp_path / "disk", (size >> 10) + 200) as disk:
+        path = disk / "index.db"
+        shutil.copy(tmp_path / "index.db", path)
+        with closing(apsw.Connection(str(path))) as connection:
+            before = connection.execute("select * from document_text").fetchall()
+        with pytest.raises(UnusableIndex, match="full"):
+            SqliteStore.open(str(path))
+        assert not list(disk.glob("*.schema-*"))
+        with closing(apsw.Connection(str(path))) as connection:
+            assert connection.pragma("user_version") == 7
+            assert connection.execute("select * from document_text").fetchall() == before
+            assert connection.pragma("integrity_check") == "ok"
+        subprocess.run(["mount", "-o", "remount,size=20000k", str(disk)], check=True)
+        with closing(SqliteStore.open(str(path))) as store:
+            assert texts_of(store) == texts

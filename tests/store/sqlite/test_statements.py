@@ -21,7 +21,7 @@ WITHOUT = {
     **dict.fromkeys(("_MATCHING", "_NAMED", "HOLDING_ALL"), BY_TERM),
     **dict.fromkeys(("STORED_CHUNKS", "MOVE_CHUNK", "DROP_CHUNK", "DROP_STALE_VECTOR", "DROP_LINKS"), BY_NUMBER),
     **dict.fromkeys(
-        ("PUT_LINK", "PUT_TEXT", "SET_DOCUMENT", "PUT_IDENTIFIER", "PUT_TAG", "PUT_PART", "WITH_TEXT"), BY_NUMBER
+        ("PUT_LINK", "PUT_TEXT", "SET_DOCUMENT", "PUT_IDENTIFIER", "PUT_TAG", "PUT_PART", "TEXT"), BY_NUMBER
     ),
     **dict.fromkeys(("LAST_CHUNK", "LAST_DOCUMENT"), NUMBERING),
     "SOME_FILES": BY_CHANCE,

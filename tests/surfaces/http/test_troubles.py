@@ -29,7 +29,7 @@ def run(tmp_path: Path, command_line: Any) -> Any:
     folder = tmp_path / "a-folder-that-is-nobody-elses-business"
     (folder / "notes").mkdir(parents=True)
     for number in range(60):
-        # Together they need several pages, even compressed.
+        # Together they need several pages.
         other = " ".join(word(100 * number + each) for each in range(100))
         (folder / "notes" / f"{number}.md").write_text(f"# Herons {number}\n\nHerons fish in the river. {other}")
     run = command_line(folder)
@@ -97,7 +97,7 @@ def test_damage_that_only_some_requests_meet_is_known_to_whoever_asks_if_it_is_r
         leaves = [
             page
             for (page,) in connection.execute(
-                "select pageno from dbstat where name = 'document_text' and pagetype <> 'internal' order by pageno"
+                "select pageno from dbstat where name = 'chunk' and pagetype = 'leaf' order by pageno"
             )
         ]
     with (run.folder / "index.db").open("r+b") as file:

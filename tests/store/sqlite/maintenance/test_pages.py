@@ -70,11 +70,11 @@ def test_an_undamaged_file_is_whole_with_and_without_its_log(made: Path, tmp_pat
             assert pages.damaged == frozenset()
             assert bool(pages.log) == (path.name == "open.db")
             texts = [
-                zlib.decompress(row.values[2]).decode()
+                zlib.decompress(row.values[3]).decode()
                 for number in range(1, len(pages) + 1)
                 if pages.kind(number) == LEAF_TABLE
                 for row in pages.rows(number)
-                if [type(value) for value in row.values] == [type(None), int, bytes]
+                if [type(value) for value in row.values] == [type(None), int, int, bytes]
             ]
         assert len([text for text in texts if text.startswith(("# Größe", "A kingfisher"))]) == documents
 

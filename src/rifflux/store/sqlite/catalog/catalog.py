@@ -39,6 +39,7 @@ from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import carry_out, put_documents
 from rifflux.store.sqlite.connection.connect import text_hash
 from rifflux.store.sqlite.connection.engine import GenerationCache, OwnerView, unmoved
+from rifflux.store.sqlite.connection.texts import put_together
 from rifflux.store.sqlite.filters import where as condition_of
 from rifflux.text.properties import searchable_properties
 from rifflux.types import (
@@ -173,9 +174,11 @@ class SqliteCatalog(Catalog):
     def _documents(self, rows: Iterable[Any], places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Document]:
         """Return the documents in rows of `DOCUMENTS_AT` by place. Raises `DamagedIndex`."""
         found: dict[tuple[str, str], Document] = {}
-        for place, key, data, hash, *row in rows:
+        for place, key, data, passages, hash, *row in rows:
             try:
                 text = zlib.decompress(data).decode()
+                if passages is not None:
+                    text = put_together(text, passages)
             except MISREAD as error:
                 raise misread(self.view, error) from error
             if text_hash(text) != hash:
@@ -234,7 +237,7 @@ class SqliteCatalog(Catalog):
                 if not places:
                     return
                 bound |= {"after_time": places[0][0], "after_id": places[0][1]}
-        text = ("document_text.compressed", sql.WITH_TEXT) if with_text else ("null", "")
+        text = sql.WITH_TEXT if with_text else sql.NO_TEXT
         while most is None or most > 0:
             size = PAGE if most is None else min(PAGE, most)
             statement = sql.LISTED.format(text=text[0], join=text[1], condition=" and ".join(conditions), order=by)
@@ -479,10 +482,11 @@ def _part(kind: str, start: int, end: int, headings: str, label: str, page: int 
 
 def _listed(names: Mapping[int, str], row: Sequence[Any]) -> Listed:
     """Return a document from a row of `LISTED`."""
-    namespace, key, owner, _, _, path, data, title, kind, created, updated, facts, license, language, found, chunks = (
-        row
-    )
+    namespace, key, owner, _, _, path, data, passages, title, kind, created, updated, *said = row
+    facts, license, language, found, chunks = said
     text = "" if data is None else zlib.decompress(data).decode()
+    if passages is not None:
+        text = put_together(text, passages)
     metadata = json.loads(facts)
     identifiers = _each(Identifier, found)
     document = Document(key, text, title, kind, created, updated, metadata, (), license, identifiers, language=language)
@@ -494,8 +498,10 @@ def _each(noun: Callable[..., Value], rows: str) -> tuple[Value, ...]:
 
 
 def _whole(row: Sequence[Any]) -> Document:
-    key, data, title, kind, created, updated, metadata, license = row
+    key, data, passages, title, kind, created, updated, metadata, license = row
     text = zlib.decompress(data).decode()
+    if passages is not None:
+        text = put_together(text, passages)
     return Document(key, text, title, kind, created, updated, json.loads(metadata), (), license)
 
 

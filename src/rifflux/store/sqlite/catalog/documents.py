@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from itertools import count
+from itertools import accumulate, count
 from typing import Any
 
 import apsw
@@ -29,7 +29,7 @@ from rifflux.store.sqlite.connection.connect import text_hash
 from rifflux.store.sqlite.connection.tables import PUT_CREDIT
 from rifflux.store.sqlite.query import WORDS, Terms
 from rifflux.text.dates import timestamp
-from rifflux.types import CREDITS, Document
+from rifflux.types import CREDITS
 
 # Created once: json.dumps creates an encoder at every call with options.
 _as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
@@ -111,7 +111,7 @@ def put_documents(connection: apsw.Connection, owner: int, wanted: Mapping[tuple
             stored: _Held = {}
         else:
             stored = _make_way(connection, id, row, each.change.chunks)
-        rows.contents.append((id, document))
+        rows.contents.append((id, each.change, each.file is not None))
         _add_chunks(connection, rows, id, each.change, stored, chunk_ids)
     rows.insert(connection)
 
@@ -122,18 +122,26 @@ class _Rows:
 
     owner: int
     documents: list[_Row] = field(default_factory=list)
-    contents: list[tuple[int, Document]] = field(default_factory=list)
+    contents: list[tuple[int, DocumentChange, bool]] = field(default_factory=list)
     chunks: list[_Row] = field(default_factory=list)
     terms: list[_Row] = field(default_factory=list)
 
     def insert(self, connection: apsw.Connection) -> None:
         """Insert all rows, parents first."""
         connection.executemany(sql.NEW_DOCUMENT, self.documents)
-        texts = [(id, document.text) for id, document in self.contents]
-        connection.executemany(
-            sql.PUT_TEXT, [(id, text_hash(text), zlib.compress(text.encode())) for id, text in texts]
-        )
-        for id, document in self.contents:
+        for id, change, is_of_file in self.contents:
+            document = change.document
+            rest = text = document.text
+            spans = [(*each.chunk.span, each.chunk.text) for each in change.chunks] if is_of_file else []
+            spans = sorted(each for each in spans if 0 <= each[0] < each[1] and len(each[2]) == each[1] - each[0])
+            is_put_together = is_of_file and all(text[start:end] == passage for start, end, passage in spans)
+            if is_put_together:
+                # See `rifflux.store.sqlite.connection.texts`.
+                ends = [0, *accumulate((end for _, end, _ in spans), max)]
+                starts = [*(start for start, *_ in spans), len(text)]
+                rest = "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
+            stored = zlib.compress(rest.encode())
+            connection.execute(sql.PUT_TEXT, (id, text_hash(text), not is_put_together, stored))
             for link in document.links:
                 connection.execute(sql.PUT_LINK, (id, link.key, link.kind, link.confidence))
             for identifier in document.identifiers:

@@ -1,6 +1,7 @@
 """The SQL statements of the catalog."""
 
 from rifflux.store.catalog import Order
+from rifflux.store.sqlite.connection.texts import STORED as TEXT
 from rifflux.store.sqlite.filters import FOLDER
 from rifflux.text.properties import KINDS as SAYING
 
@@ -58,7 +59,7 @@ from json_each(:places) as wanted
 
 # Whole documents in one statement, with their dependent rows as JSON.
 DOCUMENTS_AT = f"""
-select wanted.key, document.key, document_text.compressed, document_text.hash, document.title, document.kind,
+select wanted.key, document.key, {TEXT}, document_text.hash, document.title, document.kind,
     document.created_at, document.updated_at, document.metadata, document.licence, document.language,
     (select json_group_array(json_array(link.key, link.kind, link.confidence) order by link.key, link.kind)
         from link where link.document = document.id),
@@ -73,8 +74,8 @@ select wanted.key, document.key, document_text.compressed, document_text.hash, d
 order by wanted.key, document.owner"""
 
 # If a place names no owner, several owners may have a document there. The ids of those around each come as JSON.
-AROUND = """
-select wanted.key, document.key, document_text.compressed, document.title, document.kind, document.created_at,
+AROUND = f"""
+select wanted.key, document.key, {TEXT}, document.title, document.kind, document.created_at,
     document.updated_at, document.metadata, document.licence
 from json_each(:places) as wanted
     cross join document as asked on asked.owner = :owner
@@ -130,7 +131,9 @@ select document.namespace, document.key, document.owner, {_TIME}, document.id, d
     (select count(*) from chunk where chunk.document = document.id)
 from document {{join}} where {{condition}} order by {{order}} limit :limit"""
 
-WITH_TEXT = "join document_text on document_text.document = document.id"
+#: The columns and the join of texts in a list of documents, and those of a list without.
+NO_TEXT = ("null, null", "")
+WITH_TEXT = (TEXT, "join document_text on document_text.document = document.id")
 
 # SQLite finds them by the index that begins with the owner; their order is made where they are read.
 NUMBERS = "select id from document where owner = :owner and +id > :after"
@@ -178,8 +181,9 @@ update document set
 where id = ?"""
 
 PUT_TEXT = """
-insert into document_text values (?, ?, ?)
-on conflict (document) do update set hash = excluded.hash, compressed = excluded.compressed"""
+insert into document_text (document, hash, whole, compressed) values (?, ?, ?, ?)
+on conflict (document) do update
+    set hash = excluded.hash, whole = excluded.whole, compressed = excluded.compressed"""
 
 PUT_LINK = "insert or replace into link values (?, ?, ?, ?)"
 

@@ -12,7 +12,6 @@ import errno
 import os
 import re
 import shutil
-import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
@@ -39,11 +38,12 @@ from rifflux.store.sqlite.connection.exchange import WHOLE, finish_interrupted
 from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
 from rifflux.store.sqlite.connection.migrations import MIGRATIONS as MIGRATIONS
 from rifflux.store.sqlite.connection.tables import SCRIPTS, TABLES, TERM_TABLES, TRIGGERS, VECTOR_TRIGGERS
+from rifflux.store.sqlite.connection.texts import compressed, text_left
 from rifflux.types.temporary import partial, sweep
 
 #: The application id in the file's header, "RFLX", which distinguishes the database from those of other programs.
 APPLICATION_ID = 0x52464C58
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 #: SQLite's VFS without locks, and without checksums of pages.
 UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
 #: The size of a page, in bytes.
@@ -55,9 +55,7 @@ LOG_BYTES = 64 << 20
 #: With less free space than this, a disk is full: SQLite's shared memory grows in such steps.
 ROOM_BYTES = 32 << 10
 #: The share of free pages from which a migrated file is shortened.
-_FREED = 0.125
-#: Bytes of a compressed text that are read at a time: if some are damaged, the text before them is not lost.
-_READ_BYTES = 64
+_FREED = 0.05
 _MAGIC = b"SQLite format 3\0"
 _MAIN_FILE = [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
 _IMMUTABLE = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -80,23 +78,6 @@ def text_hash(*texts: object) -> int:
     """Return a signed 64-bit hash of a text, as SQLite stores integers."""
     digest = blake2b(str(texts[0]).encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
-
-
-def compressed(*texts: object) -> bytes:
-    """Return the text of a document as it is stored: compressed by itself, since all others may be lost."""
-    return zlib.compress(str(texts[0]).encode())
-
-
-def decompressed(*data: object) -> str:
-    """Return a compressed text; of a damaged one, its beginning, and a replacement character for the rest."""
-    stored = data[0] if isinstance(data[0], bytes) else b""
-    reader = zlib.decompressobj()
-    found = bytearray()
-    with suppress(zlib.error):
-        for start in range(0, len(stored), _READ_BYTES):
-            found += reader.decompress(stored[start : start + _READ_BYTES])
-    text = found.decode(errors="replace")
-    return text if reader.eof else text + "\ufffd"
 
 
 def connect(location: str, *, create: bool, read_only: bool = False) -> tuple[apsw.Connection, bool]:
@@ -277,7 +258,7 @@ def _prepared(
     connection.register_fts5_function("field_counts", field_counts)
     connection.create_scalar_function("text_hash", text_hash, 1, deterministic=True)
     connection.create_scalar_function("compressed", compressed, 1, deterministic=True)
-    connection.create_scalar_function("decompressed", decompressed, 1, deterministic=True)
+    connection.create_scalar_function("text_left", text_left, 2, deterministic=True)
     return connection
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
@@ -143,6 +145,12 @@ def _round_vectors(connection: apsw.Connection) -> None:
 
 
 _FORMER_TEXTS = "select document, hash, text from former_text where document > ? order by document limit ?"
+_COMPRESSED = """
+create table document_text (
+    document integer primary key references document (id) on delete cascade,
+    hash integer not null,
+    compressed blob not null
+)"""
 _PUT_COMPRESSED = "insert into document_text (document, hash, compressed) values (?, ?, ?)"
 
 
@@ -150,11 +158,55 @@ def _compress_texts(connection: apsw.Connection) -> None:
     """Store the texts of documents compressed, and drop an index that no search reads."""
     connection.execute("drop index if exists chunk_hash")
     connection.execute("alter table document_text rename to former_text")
-    connection.execute(DOCUMENT_TEXT)
+    connection.execute(_COMPRESSED)
     after = 0
     while rows := _read(connection, _FORMER_TEXTS, after, _TEXTS):
         after = rows[-1][0]
         connection.executemany(_PUT_COMPRESSED, [(*key, zlib.compress(text.encode())) for *key, text in rows])
+    connection.execute("drop table former_text")
+
+
+_FORMER_COMPRESSED = """
+select former_text.document, former_text.hash, former_text.compressed, coalesce(document.file, 0) > 0, (
+    select json_group_array(json_array(span_start, span_end, text)) from chunk
+    where chunk.document = former_text.document
+)
+from former_text left join document on document.id = former_text.document
+where former_text.document > ? order by former_text.document limit ?"""
+_PUT_TEXT = "insert into document_text (document, hash, whole, compressed) values (?, ?, ?, ?)"
+
+
+def _between(text: str, passages: list[tuple[int, int, str]]) -> str | None:
+    """Return what of a text is in none of its passages; None if one of them is not what the text has there."""
+    parts = []
+    done = 0
+    for start, end, passage in sorted(passages):
+        if 0 <= start < end and len(passage) == end - start:
+            if text[start:end] != passage:
+                return None
+            parts.append(text[done:start])
+            done = max(done, end)
+    return "".join([*parts, text[done:]])
+
+
+def _leave_out_passages(connection: apsw.Connection) -> None:
+    """Store of the text of a document that was read from a file only what its passages lack."""
+    connection.execute("alter table document_text rename to former_text")
+    connection.execute(DOCUMENT_TEXT)
+    after = 0
+    while rows := _read(connection, _FORMER_COMPRESSED, after, _TEXTS):
+        after = rows[-1][0]
+        put = []
+        for document, hash, data, is_of_file, passages in rows:
+            whole = True
+            if is_of_file:
+                # A damaged text stays as it is, for a repair.
+                with suppress(zlib.error, ValueError):
+                    rest = _between(zlib.decompress(data).decode(), json.loads(passages))
+                    if rest is not None:
+                        whole, data = False, zlib.compress(rest.encode())
+            put.append((document, hash, whole, data))
+        connection.executemany(_PUT_TEXT, put)
     connection.execute("drop table former_text")
 
 
@@ -166,4 +218,5 @@ MIGRATIONS: Mapping[int, Callable[[apsw.Connection], object]] = {
     4: _add_lines,
     5: _round_vectors,
     6: _compress_texts,
+    7: _leave_out_passages,
 }

@@ -84,11 +84,12 @@ create index document_order on document (owner, namespace, coalesce(time, 9e18),
 
 """
 
-# The text is compressed (`compressed` in `rifflux.store.sqlite.connection.connect`), and the hash is of the text.
+# The hash is of the whole text, which is stored as in `rifflux.store.sqlite.connection.texts`.
 DOCUMENT_TEXT = """
 create table if not exists document_text (
     document integer primary key references document (id) on delete cascade,
     hash integer not null,
+    whole integer not null default 1,
     compressed blob not null
 );
 """

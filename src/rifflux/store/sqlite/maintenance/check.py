@@ -59,7 +59,7 @@ where document.id in (select document from chunk group by document having count(
     or document.file is null and document.id not in (select document from chunk)
         and exists (
             select 1 from document_text as own
-            where own.document = document.id and trim(decompressed(own.compressed)) <> ''
+            where own.document = document.id and (not own.whole or trim(text_left(own.compressed, null)) <> '')
         )
 order by document.id"""
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import apsw
 
+from rifflux.store.sqlite.connection.texts import LEFT
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -29,6 +31,8 @@ _OTHER_DIMENSION = """(
         and max(length(rounded)) <> 4 + 2 * model.dimension
     from vector where vector.model = model.id
 )"""
+
+_OTHER_TEXT = f"document_text.hash <> text_hash({LEFT})"
 
 #: In the order of mending: later faults may rely on earlier ones being mended.
 FAULTS = (
@@ -87,24 +91,25 @@ FAULTS = (
         "documents have lost their text",
         "select count(*) from document where id not in (select document from document_text)",
         (
-            "insert into document_text select id, text_hash(text), compressed(text) from (select id, "
+            "insert into document_text (document, hash, compressed) select id, text_hash(text), compressed(text) "
+            "from (select id, "
             "coalesce((select group_concat(text, char(10, 10)) from (select text from chunk "
             "where chunk.document = document.id order by position)), '') as text "
             "from document where id not in (select document from document_text))",
             "update file set size = -1, hash = '' where id in (select file from document join document_text "
-            "on document_text.document = document.id where decompressed(compressed) = '')",
+            "on document_text.document = document.id where whole and text_left(compressed, null) = '')",
         ),
         "put it together from their chunks",
     ),
     Fault(
         "documents hold another text than was stored",
-        "select count(*) from document_text where hash <> text_hash(decompressed(compressed))",
+        f"select count(*) from document_text where {_OTHER_TEXT}",
         (
             "update file set size = -1, hash = '' where id in (select file from document join document_text "
-            "on document_text.document = document.id where document_text.hash <> text_hash(decompressed(compressed)))",
+            f"on document_text.document = document.id where {_OTHER_TEXT})",
             # What is left of a damaged text is the text from now on.
-            "update document_text set hash = text_hash(decompressed(compressed)), "
-            "compressed = compressed(decompressed(compressed)) where hash <> text_hash(decompressed(compressed))",
+            f"update document_text set hash = text_hash({LEFT}), compressed = compressed(text_left(compressed, null)) "
+            f"where {_OTHER_TEXT}",
         ),
         "kept it as it is; their files are read when their folders are next indexed",
     ),

@@ -38,8 +38,8 @@ _LENGTH = "update chunk set length = ? where id = ?"
 _HASH = "update chunk set hash = :hash, words = :hash where id = :id"
 _DROP_VECTORS = "delete from vector where chunk = ?"
 _DROP_VECTOR = "delete from vector where id = ?"
-_OTHER_TEXTS = "select document from document_text where hash <> text_hash(decompressed(compressed))"
-_TEXT = "select decompressed(compressed) from document_text where document = ?"
+_OTHER_TEXTS = "select document from document_text where whole and hash <> text_hash(text_left(compressed, null))"
+_TEXT = "select text_left(compressed, null) from document_text where document = ?"
 # Chunks whose hash shows if their text is whole.
 _PARTS = """
 select id, span_start, span_end, text from chunk

@@ -18,14 +18,13 @@ import apsw
 from rifflux.errors import Cure, DamagedIndex, NotAnIndex
 from rifflux.store.sqlite.connection.connect import (
     APPLICATION_ID,
-    compressed,
     connect,
-    decompressed,
     text_hash,
     translated,
 )
 from rifflux.store.sqlite.connection.engine import transaction
 from rifflux.store.sqlite.connection.exchange import alone, exchange, new_folder
+from rifflux.store.sqlite.connection.texts import compressed, decompressed
 from rifflux.store.sqlite.maintenance.pages import (
     INNER_INDEX,
     INNER_TABLE,
@@ -195,7 +194,10 @@ class _Found:
 
 def _is_text(row: Row) -> bool:
     """Return True if a row is a document's text with its hash, of whatever version."""
-    _, hash, text = row.values
+    _, hash, *whole, text = row.values
+    if whole == [0]:
+        # Only together with its passages it has this hash.
+        return not decompressed(text).endswith("\ufffd")
     return bool(hash == text_hash(decompressed(text) if isinstance(text, bytes) else text))
 
 

@@ -4,8 +4,8 @@ A vector stands here twice: as the sign bits of its components, which are scanne
 that the database has (`rounded` in `store/sqlite/query.py`). Rows are sorted by owner, so that an owner's are one
 slice, then by chunk.
 
-The file is a stamp (see `derived`) and the sections of `_layout`. The checksums of small sections are verified when the
-file is opened; those of the vectors themselves by `check`, which reads them all.
+The file is a stamp (see `derived`) and the sections of `sections_of`. The checksums of small sections are verified when
+the file is opened; those of the vectors themselves by `check`, which reads them all.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Section(NamedTuple):
         return int(np.prod(self.shape)) * self.dtype.itemsize
 
 
-def _layout(rows: int, dimension: int, owners: int) -> dict[str, Section]:
+def sections_of(rows: int, dimension: int, owners: int) -> dict[str, Section]:
     """Return the sections of a file by name; each starts on a page boundary."""
     shapes: dict[str, tuple[str, tuple[int, ...]]] = {
         "owners": ("<i8", (owners, 2)),  # an owner's number, and where its rows start
@@ -163,7 +163,7 @@ class PackedVectors:
 
 def _arrays(data: mmap.mmap, stamp: StateStamp) -> dict[str, Array]:
     """Return the sections of a file, mapped."""
-    layout = _layout(stamp.facts["rows"], stamp.facts["dimension"], stamp.facts["owners"])
+    layout = sections_of(stamp.facts["rows"], stamp.facts["dimension"], stamp.facts["owners"])
     last = next(reversed(layout.values()))
     if last.start + last.size != stamp.size:
         raise Unfit("its size does not fit its content")
@@ -205,7 +205,7 @@ def sign_words(vectors: NDArray[np.bool_]) -> NDArray[np.uint64]:
 def write(connection: apsw.Connection, path: Path, stamp: StateStamp, model: int, dimension: int) -> None:
     """Write the vectors of a model to a new file, reading within the caller's transaction."""
     columns = _columns(connection, model)
-    layout = _layout(len(columns["ids"]), dimension, len(columns["owners"]))
+    layout = sections_of(len(columns["ids"]), dimension, len(columns["owners"]))
     with open(path, "wb", opener=private) as file:
         checksums = _write_vectors(file, layout, _batches(connection, model, columns["chunks"], dimension))
         for name, array in columns.items():
