@@ -130,7 +130,7 @@ def migrate(world: World) -> None:
 
 def _know_next_version() -> None:
     version = connect.SCHEMA_VERSION
-    connect.MIGRATIONS = {version: lambda connection: connection.execute("create table added (id integer)")}
+    connect.MIGRATIONS = {version: lambda connection, _: connection.execute("create table added (id integer)")}
     connect.SCHEMA_VERSION = version + 1
 
 

@@ -20,6 +20,7 @@ from rifflux.session.session import CallLimits, IndexView, Session
 from rifflux.session.vectors import CurrentEmbedder
 from rifflux.store import REVISION, Store, open_store
 from rifflux.text.analyzer import REVISIONS
+from rifflux.types import Progress
 from rifflux.types.limits import READER_LIMITS, READER_MEMORY_MB, READER_SECONDS, ReaderLimits
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def open_index(
     state: str | Path | None = None,
     reader_seconds: int = READER_LIMITS.processor_s,
     reader_memory_mb: int = READER_LIMITS.memory_mb,
+    progress: Progress | None = None,
 ) -> Index:
     """Open the index at `path`, or create it if `create`; `:memory:` is one that vanishes when closed.
 
@@ -86,6 +88,7 @@ def open_index(
     `reader_seconds` of processor time and `reader_memory_mb` of memory are what reading one file may take, one's own as
     well as those that are sent; a file that takes more fails.
     `neighbors="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
+    `progress` is told of the stages `copy` and `upgrade` where an index of an earlier version is brought up to date.
     Raises `NotFound`, `InvalidArgument`, `ModelError`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
     place = checked_place("the path of an index", path)
@@ -119,7 +122,7 @@ def open_index(
         state_path = checked_place("the path of a state file", state)
     else:
         state_path = ""
-    store = open_store(place, create=create, neighbours=neighbors, state=state_path)
+    store = open_store(place, create=create, neighbours=neighbors, state=state_path, progress=progress)
     try:
         check_is_complete(store, place)
         chosen = replace(_settled(store, chosen, language, explicit=isinstance(profile, Profile)), **ranked)

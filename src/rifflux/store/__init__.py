@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rifflux.store import catalog, lexical, local, mending, place, reader, records, semantic, store
 from rifflux.store.catalog import *  # noqa: F403
@@ -21,6 +21,7 @@ from rifflux.store.records import *  # noqa: F403
 from rifflux.store.semantic import *  # noqa: F403
 from rifflux.store.store import *  # noqa: F403
 from rifflux.store.store import Store
+from rifflux.types import Notice, Progress
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.maintenance.salvage import Salvaged
@@ -30,6 +31,7 @@ __all__ = [
     "close_to_others",
     "database_of",
     "exposure",
+    "former_versions",
     "is_database",
     "open_store",
     "restore_store",
@@ -47,21 +49,28 @@ __all__ += semantic.__all__
 __all__ += store.__all__
 
 
-def open_store(location: str | Path, *, create: bool = True, neighbours: str = "scan", state: str | Path = "") -> Store:
+def open_store(
+    location: str | Path,
+    *,
+    create: bool = True,
+    neighbours: str = "scan",
+    state: str | Path = "",
+    progress: Progress | None = None,
+) -> Store:
     """Open the store at a path or URL (`notes.db`, `sqlite:notes.db`, `:memory:`).
 
     `neighbours` is the search method for very large numbers of vectors: `scan` or `hnsw`. With a `state` file, which is
     created if missing, the index itself is only read: tokens, usage, questions, feedback and their log are stored in
-    that file.
+    that file. `progress` is told of bringing a file of an earlier version up to date.
     """
     place = IndexPlace.of(location)
     module, _, name = STORES[place.scheme].partition(":")
     where = place.name
+    options: dict[str, Any] = {"create": create, "neighbours": neighbours, "state": str(state)}
     if place.is_file:
         where = str(_behind_link(where))
-    store: Store = getattr(import_module(module), name).open(
-        where, create=create, neighbours=neighbours, state=str(state)
-    )
+        options["progress"] = progress
+    store: Store = getattr(import_module(module), name).open(where, **options)
     return store
 
 
@@ -71,6 +80,13 @@ def _behind_link(path: str | Path) -> Path:
     if path.is_symlink():
         return path.resolve()
     return path
+
+
+def former_versions(path: str | Path) -> list[Notice]:
+    """Return a notice for each copy of an index that an earlier version left beside it."""
+    from rifflux.store.sqlite.connection.connect import former_versions
+
+    return former_versions(str(path))
 
 
 def exposure(path: str | Path) -> list[Problem]:

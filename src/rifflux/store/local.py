@@ -59,4 +59,4 @@ class LocalFiles(Protocol):
         """Return why answers are slower than possible: derived files that cannot be used."""
 
     def notices(self) -> list[Notice]:
-        """Return notices on chosen settings that currently have no effect, with the reason."""
+        """Return notices on chosen settings that have no effect, with the reason, and on copies of earlier versions."""

@@ -53,12 +53,12 @@ from rifflux.testing import (
     words,
 )
 from rifflux.testing.making import embedded
-from rifflux.types import Filter
+from rifflux.types import Filter, Progress
 from rifflux.types.nouns import iso_time
 from tests.support.commands import PATIENCE
 
 #: Migrations by the version that they start from.
-Steps = dict[int, Callable[[apsw.Connection], object]]
+Steps = dict[int, Callable[[apsw.Connection, Progress | None], object]]
 
 
 class TestSqliteFile(StoreContract):
@@ -239,7 +239,7 @@ class TestMigration:
         return steps
 
     def test_tables_of_an_earlier_version_are_changed_once(self, path: Path, steps: Steps) -> None:
-        steps[SCHEMA_VERSION] = lambda connection: connection.execute("create table added (id integer)")
+        steps[SCHEMA_VERSION] = lambda connection, _: connection.execute("create table added (id integer)")
         for _ in range(2):
             with closing(SqliteStore.open(str(path))) as store:
                 assert store.totals().documents == 1
@@ -248,7 +248,7 @@ class TestMigration:
             assert connection.pragma("user_version") == SCHEMA_VERSION + 1
 
     def test_a_migration_that_fails_leaves_the_index_as_it_was(self, path: Path, steps: Steps) -> None:
-        def fail(connection: apsw.Connection) -> None:
+        def fail(connection: apsw.Connection, _: Progress | None) -> None:
             connection.execute("drop table setting")
             raise RuntimeError("no room")
 
@@ -261,7 +261,7 @@ class TestMigration:
             assert connection.execute("select count(*) from setting").get
 
     def test_who_only_looks_at_an_index_leaves_it_as_it_is(self, path: Path, steps: Steps) -> None:
-        steps[SCHEMA_VERSION] = lambda connection: connection.execute("create table added (id integer)")
+        steps[SCHEMA_VERSION] = lambda connection, _: connection.execute("create table added (id integer)")
         before = path.read_bytes()
         with pytest.raises(UnusableIndex, match="next command that indexes"):
             SqliteStore.open(str(path), create=False)
@@ -269,7 +269,7 @@ class TestMigration:
         assert not list(path.parent.glob("*.schema-*"))
 
     def test_a_copy_is_made_before(self, path: Path, steps: Steps) -> None:
-        steps[SCHEMA_VERSION] = lambda connection: connection.execute("create table added (id integer)")
+        steps[SCHEMA_VERSION] = lambda connection, _: connection.execute("create table added (id integer)")
         SqliteStore.open(str(path)).close()
         copy = path.with_name(f"{path.name}.schema-{SCHEMA_VERSION}")
         assert copy.stat().st_mode == path.stat().st_mode
@@ -282,7 +282,7 @@ class TestMigration:
     def test_without_room_for_a_copy_it_is_brought_up_to_date_all_the_same(
         self, path: Path, steps: Steps, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        steps[SCHEMA_VERSION] = lambda connection: connection.execute("create table added (id integer)")
+        steps[SCHEMA_VERSION] = lambda connection, _: connection.execute("create table added (id integer)")
         monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1 << 15))
         SqliteStore.open(str(path)).close()
         assert not list(path.parent.glob("*.schema-*"))
@@ -290,7 +290,7 @@ class TestMigration:
             assert connection.pragma("user_version") == SCHEMA_VERSION + 1
 
     def test_an_index_that_is_only_read_names_where_it_is_migrated(self, path: Path, steps: Steps) -> None:
-        steps[SCHEMA_VERSION] = lambda connection: None
+        steps[SCHEMA_VERSION] = lambda connection, _: None
         with pytest.raises(UnusableIndex, match="open it once where it can be written"):
             connect(str(path), create=False, read_only=True)
 

@@ -20,7 +20,7 @@ from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, Candidate
 from rifflux.store.records import Record, Records
 from rifflux.store.sqlite.catalog import sql
 from rifflux.store.sqlite.catalog.catalog import CachedFacts, SqliteCatalog, misread
-from rifflux.store.sqlite.connection.connect import MEMORY, SCHEMA_VERSION
+from rifflux.store.sqlite.connection.connect import MEMORY, SCHEMA_VERSION, former_versions
 from rifflux.store.sqlite.connection.derived import DerivedFile
 from rifflux.store.sqlite.connection.engine import OWNER, Engine, GenerationCache, OwnerView
 from rifflux.store.sqlite.connection.tables import TABLES, TERM_TABLES
@@ -87,9 +87,9 @@ class Database:
     samples: GenerationCache[tuple[Ids, Vectors]] = field(default_factory=lambda: GenerationCache(MOST_SAMPLES))
 
     @classmethod
-    def open(cls, location: str, *, create: bool, way: str, state: str) -> Database:
+    def open(cls, location: str, *, create: bool, way: str, state: str, progress: Progress | None) -> Database:
         """Open a file, or a temporary database at `:memory:`, optionally with a state file, created if missing."""
-        engine = Engine(location, create=create and not state, only_reads=bool(state))
+        engine = Engine(location, create=create and not state, only_reads=bool(state), progress=progress)
         try:
             read_only = engine.read_only
             words: WordsIndex | None = None
@@ -217,9 +217,8 @@ class SqliteFiles(LocalFiles):
             return []
         with self.view.reading() as (connection, _):
             unused = self.database.vectors.unused_graph(connection)
-        if unused:
-            return [Notice("graph.not_used", unused)]
-        return []
+        found = former_versions(self.view.engine.location)
+        return [Notice("graph.not_used", unused), *found] if unused else found
 
 
 class SqliteStore(Store):
@@ -251,12 +250,20 @@ class SqliteStore(Store):
         self.capabilities = frozenset(Capability) - database.lacking
 
     @classmethod
-    def open(cls, location: str, *, create: bool = True, neighbours: str = "scan", state: str = "") -> SqliteStore:
+    def open(
+        cls,
+        location: str,
+        *,
+        create: bool = True,
+        neighbours: str = "scan",
+        state: str = "",
+        progress: Progress | None = None,
+    ) -> SqliteStore:
         """Open the index at a path, or a temporary one at `:memory:`; `neighbours` is one of `neighbours.WAYS`.
 
-        With a `state` file the index must exist and is only read.
+        With a `state` file the index must exist and is only read. `progress` is told of a migration.
         """
-        return cls(Database.open(location, create=create, way=neighbours, state=state))
+        return cls(Database.open(location, create=create, way=neighbours, state=state, progress=progress))
 
     def of(self, *owners: str) -> SqliteStore:
         names = tuple(sorted({*owners})) or (BESIDE,)

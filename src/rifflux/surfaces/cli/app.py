@@ -19,6 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from rifflux.requests import Declared, SearchRequest, WhyRequest, alternatives
+from rifflux.surfaces.cli import show
 from rifflux.surfaces.shared.config import Settings, load, open_configured, view_of
 from rifflux.surfaces.shared.declared import flattened
 
@@ -242,7 +243,9 @@ class IndexOptions:
     @contextmanager
     def opened(self, user: str = "", *, create: bool = False, profile: str = "files", **flags: Any) -> Iterator[Index]:
         """Open a user's view of the configured index."""
-        with open_configured(self.settings(**flags), create=create, profile=profile) as index:
+        with show.late_progress() as progress:
+            opening = open_configured(self.settings(**flags), create=create, profile=profile, progress=progress)
+        with opening as index:
             yield view_of(index, user)
 
     def registry(self, *, create: bool = False) -> AbstractContextManager[Registry]:

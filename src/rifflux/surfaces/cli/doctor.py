@@ -46,7 +46,7 @@ def doctor(
         with show.progress() as progress:
             repaired = rifflux.repair(path, progress=progress)
         repaired = replace(repaired, problems=(*repaired.problems, *exposed))
-        _print_repaired(repaired, as_json=here.json)
+        _print_repaired(repaired, path, as_json=here.json)
         problems: Sequence[Problem] = repaired.problems
     else:
         found = rifflux.diagnose(
@@ -60,7 +60,7 @@ def doctor(
         if here.json:
             show.print_json(_json(problems))
         else:
-            _print(problems)
+            _print(problems, path)
     if problems:
         raise typer.Exit(1)
 
@@ -77,7 +77,7 @@ def _json(problems: Sequence[Problem]) -> dict[str, object]:
     return {"sound": not problems, "problems": found, "kernels": kernels.description}
 
 
-def _print_repaired(done: Repaired, *, as_json: bool) -> None:
+def _print_repaired(done: Repaired, path: str | Path, *, as_json: bool) -> None:
     if as_json:
         show.print_json({**_json(done.problems), "done": done.done, "original": done.original})
         return
@@ -85,10 +85,12 @@ def _print_repaired(done: Repaired, *, as_json: bool) -> None:
         show.console().print(show.one_line(line))
     if done.original:
         show.console().print(f"the damaged file is kept as {show.one_line(done.original)}", style="yellow")
-    _print(done.problems)
+    _print(done.problems, path)
 
 
-def _print(problems: Sequence[Problem]) -> None:
+def _print(problems: Sequence[Problem], path: str | Path) -> None:
+    from rifflux.store import former_versions
+
     console = show.console()
     for problem in problems:
         console.print(show.one_line(problem.what), style="red")
@@ -96,4 +98,6 @@ def _print(problems: Sequence[Problem]) -> None:
             console.print(f"   {show.one_line(cure_of(problem, CURES))}", style="red")
     if not problems:
         console.print("the index is sound", style="green")
+    for notice in former_versions(path):
+        console.print(show.one_line(notice.text))
     console.print(f"searches compute by {show.safe(kernels.description)}")

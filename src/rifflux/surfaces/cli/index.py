@@ -83,7 +83,9 @@ def index(
     if language and not paths:
         raise InvalidArgument("say which files are in that language: rifflux index PATH --language NAME")
     # An index that is there may be of an earlier version, and this is the command that brings it up to date.
-    with open_configured(settings, create=bool(paths) or is_there) as opened:
+    with show.late_progress() as progress:
+        opening = open_configured(settings, create=bool(paths) or is_there, progress=progress)
+    with opening as opened:
         index = view_of(opened, user)
         if settings.facets:
             index.admin.declare_facets(*settings.facets)

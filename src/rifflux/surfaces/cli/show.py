@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ _STAGES = {
     "read": "Reading files",
     "embed": "Embedding chunks",
     "copy": "Copying pages",
+    "upgrade": "Upgrading",
     "documents": "Copying documents",
     "compare": "Comparing",
     "drop": "Dropping vectors",
@@ -332,6 +333,20 @@ class ProgressLines:
 
     def _print(self, text: str) -> None:
         print(f"{_STAGES.get(self._stage, self._stage)}: {text}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+@contextmanager
+def late_progress() -> Iterator[Progress]:
+    """Yield a callback like `progress` for what is rarely needed: nothing is prepared before it is called."""
+    with ExitStack() as stack:
+        begun: list[Progress] = []
+
+        def report(stage: str, done: int, total: int | None) -> None:
+            if not begun:
+                begun.append(stack.enter_context(progress()))
+            begun[0](stage, done, total)
+
+        yield report
 
 
 @contextmanager

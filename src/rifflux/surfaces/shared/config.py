@@ -21,7 +21,7 @@ from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.types.limits import READER_LIMITS, READER_MEMORY_MB, READER_SECONDS
 
 if TYPE_CHECKING:
-    from rifflux import ChatModel, Embedder, Finder, Index, RerankSettings
+    from rifflux import ChatModel, Embedder, Finder, Index, Progress, RerankSettings
 
 FOLDER = ".rifflux"
 _INDEX = Path(FOLDER, "index.db")
@@ -369,11 +369,17 @@ def opening(settings: Settings) -> Opening:
     }
 
 
-def open_configured(settings: Settings, *, create: bool = False, profile: str = "files") -> Index:
-    """Open the index of the settings; a new one is created for `profile`."""
+def open_configured(
+    settings: Settings, *, create: bool = False, profile: str = "files", progress: Progress | None = None
+) -> Index:
+    """Open the index of the settings; a new one is created for `profile`.
+
+    `progress` is told of bringing one of an earlier version up to date.
+    """
     import rifflux
 
-    return rifflux.open(settings.location(create=create), create=create, profile=profile, **opening(settings))
+    location = settings.location(create=create)
+    return rifflux.open(location, create=create, profile=profile, progress=progress, **opening(settings))
 
 
 def finder(settings: Settings) -> Finder:

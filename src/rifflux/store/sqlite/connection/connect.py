@@ -9,6 +9,7 @@ its own.
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import re
 import shutil
@@ -39,6 +40,7 @@ from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, 
 from rifflux.store.sqlite.connection.migrations import MIGRATIONS as MIGRATIONS
 from rifflux.store.sqlite.connection.tables import SCRIPTS, TABLES, TERM_TABLES, TRIGGERS, VECTOR_TRIGGERS
 from rifflux.store.sqlite.connection.texts import compressed, text_left
+from rifflux.types import Notice, Progress
 from rifflux.types.temporary import partial, sweep
 
 #: The application id in the file's header, "RFLX", which distinguishes the database from those of other programs.
@@ -57,6 +59,10 @@ ROOM_BYTES = 32 << 10
 #: The share of free pages from which a migrated file is shortened.
 _FREED = 0.05
 _MAGIC = b"SQLite format 3\0"
+#: The number of pages that are copied at a time.
+_PAGES = 2048
+#: The end of the name of a copy that is made before a migration.
+_COPY = re.compile(r"\.schema-\d+$")
 _MAIN_FILE = [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
 _IMMUTABLE = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 # Views of each full-text table by term. They are temporary, so that a read-only index has them too.
@@ -80,7 +86,9 @@ def text_hash(*texts: object) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-def connect(location: str, *, create: bool, read_only: bool = False) -> tuple[apsw.Connection, bool]:
+def connect(
+    location: str, *, create: bool, read_only: bool = False, progress: Progress | None = None
+) -> tuple[apsw.Connection, bool]:
     """Open or create an index and migrate its schema; return the connection and whether it is read-only.
 
     With `read_only` it is opened so even if it could be written.
@@ -94,7 +102,8 @@ def connect(location: str, *, create: bool, read_only: bool = False) -> tuple[ap
         _check_file(path, create=create)
         connection, read_only = _open(path, read_only=read_only)
         try:
-            return _prepared(connection, create=create, read_only=read_only, path=path), read_only
+            prepared = _prepared(connection, create=create, read_only=read_only, path=path, progress=progress)
+            return prepared, read_only
         except BaseException:
             connection.close()
             raise
@@ -223,7 +232,12 @@ def frozen(connection: apsw.Connection) -> tuple[int, ...] | None:
 
 
 def _prepared(
-    connection: apsw.Connection, *, create: bool, read_only: bool = False, path: Path | None = None
+    connection: apsw.Connection,
+    *,
+    create: bool,
+    read_only: bool = False,
+    path: Path | None = None,
+    progress: Progress | None = None,
 ) -> apsw.Connection:
     connection.set_busy_handler(BusyHandler())
     # One statement per call: of several, those after the first that returns a row would not run. Deleted content is
@@ -248,7 +262,7 @@ def _prepared(
         connection.pragma("synchronous", "full")
         connection.pragma("journal_size_limit", LOG_BYTES)
         connection.set_wal_hook(WalCheckpointer())
-        write_schema(connection, path)
+        write_schema(connection, path, progress)
     tables = {name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")}
     if lost := sorted(TABLES - tables):
         raise DamagedIndex(f"{path} is damaged (no table {', '.join(lost)})", cure=Cure.SALVAGE)
@@ -295,7 +309,7 @@ def check_version(connection: apsw.Connection, path: Path | None, *, read_only: 
         )
 
 
-def write_schema(connection: apsw.Connection, path: Path | None) -> None:
+def write_schema(connection: apsw.Connection, path: Path | None, progress: Progress | None = None) -> None:
     """Create the tables in an empty database, or migrate those of an earlier version, in one transaction.
 
     An earlier version is first copied beside the index, if the disk has room. Raises `UnusableIndex`, naming the copy,
@@ -313,7 +327,7 @@ def write_schema(connection: apsw.Connection, path: Path | None) -> None:
             for script in (*SCRIPTS, TRIGGERS, VECTOR_TRIGGERS):
                 connection.execute(script)
         else:
-            _migrate(connection, version, path)
+            _migrate(connection, version, path, progress)
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", SCHEMA_VERSION)
     except BaseException:
@@ -344,12 +358,12 @@ def differs(error: apsw.Error) -> bool:
     return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
 
 
-def _migrate(connection: apsw.Connection, version: int, path: Path | None) -> None:
+def _migrate(connection: apsw.Connection, version: int, path: Path | None, progress: Progress | None) -> None:
     """Migrate the tables of an earlier version, after copying them, within a transaction."""
-    copy = _copy_before(path, version) if path else None
+    copy = _copy_before(path, version, progress) if path else None
     for each in range(version, SCHEMA_VERSION):
         try:
-            MIGRATIONS[each](connection)
+            MIGRATIONS[each](connection, progress)
         except Exception as error:
             hint = f"; a copy is {copy}" if copy else ""
             raise UnusableIndex(
@@ -358,7 +372,22 @@ def _migrate(connection: apsw.Connection, version: int, path: Path | None) -> No
             ) from error
 
 
-def _copy_before(path: Path, version: int) -> Path | None:
+def former_versions(location: str) -> list[Notice]:
+    """Return a notice for each copy of an index from before it was migrated, the oldest first."""
+    path = Path(location).expanduser()
+    found = []
+    for copy in sorted(path.parent.glob(f"{glob.escape(path.name)}.schema-*")):
+        if _COPY.search(copy.name):
+            size = copy.stat().st_size
+            text = (
+                f"{copy} ({size / 1e6:.1f} MB) is the index as it was before it was brought up to date: delete it, "
+                "unless you may go back to that version of Rifflux"
+            )
+            found.append(Notice("copy.former", text, data={"file": str(copy), "bytes": size}))
+    return found
+
+
+def _copy_before(path: Path, version: int, progress: Progress | None) -> Path | None:
     """Copy an index of an earlier version beside it, and return the copy's path, or None without room for it."""
     copy = path.with_name(f"{path.name}.schema-{version}")
     size = path.stat().st_size + _log_size(path)
@@ -373,7 +402,9 @@ def _copy_before(path: Path, version: int) -> Path | None:
     with closing(copy_of_pages(whole)) as target, closing(_for_reading(path)) as source:
         with target.backup("main", source, "main") as steps:
             while not steps.done:
-                steps.step(-1)
+                steps.step(_PAGES)
+                if progress:
+                    progress("copy", steps.page_count - steps.remaining, steps.page_count)
         target.pragma("journal_mode", "delete")
     shutil.copymode(path, whole)
     whole.replace(copy)

@@ -28,6 +28,7 @@ import apsw
 from rifflux.errors import OutOfScope
 from rifflux.store.sqlite.connection.connect import connect, frozen, raise_ours
 from rifflux.store.sqlite.connection.locks import ASIDE, LONG
+from rifflux.types import Progress
 
 #: The maximum number of owners in a cache of small values.
 MOST_OWNERS = 4096
@@ -177,8 +178,10 @@ class Engine:
     With `only_reads` the file is never written, even if it could be.
     """
 
-    def __init__(self, location: str, *, create: bool = True, only_reads: bool = False) -> None:
-        self.connection, self.read_only = connect(location, create=create, read_only=only_reads)
+    def __init__(
+        self, location: str, *, create: bool = True, only_reads: bool = False, progress: Progress | None = None
+    ) -> None:
+        self.connection, self.read_only = connect(location, create=create, read_only=only_reads, progress=progress)
         self.location = location
         self._only_reads = only_reads
         self.lock = threading.RLock()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import groupby
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 
 from rifflux.store.catalog import line_ranges
 from rifflux.store.sqlite.connection.tables import DOCUMENT_TEXT, RECORDS, VECTOR_TABLE, VECTOR_TRIGGERS
-from rifflux.types import LINED
+from rifflux.types import LINED, Progress
 
 _INSERT = "insert into service_record (owner, kind, key, user, time, amount, value)"
 
@@ -69,7 +69,7 @@ _LAST_ENTRY = "select seq from sqlite_sequence where name = 'admin_log'"
 _GO_ON = "insert into sqlite_sequence (name, seq) values ('service_record', ?)"
 
 
-def _add_file_columns(connection: apsw.Connection) -> None:
+def _add_file_columns(connection: apsw.Connection, _: Progress | None) -> None:
     """Add columns for the inode and change time of a file, and for the kind of reason why it could not be read.
 
     Their values are unknown, so the next run opens each file once more.
@@ -79,7 +79,7 @@ def _add_file_columns(connection: apsw.Connection) -> None:
     connection.execute("alter table file add column ctime_ns integer not null default 0")
 
 
-def _move_records(connection: apsw.Connection) -> None:
+def _move_records(connection: apsw.Connection, _: Progress | None) -> None:
     """Make records of the rows of accounts, sharing, usage and events, and drop their tables."""
     connection.execute(RECORDS)
     connection.execute(_GO_ON, (connection.execute(_LAST_ENTRY).get or 0,))
@@ -94,7 +94,7 @@ where kind in {tuple(sorted(LINED))} and key = path"""
 _SPANS = "select id, span_start, span_end from chunk where document = ?"
 
 
-def _add_lines(connection: apsw.Connection) -> None:
+def _add_lines(connection: apsw.Connection, _: Progress | None) -> None:
     """Add a column for the line of its file on which a chunk begins."""
     connection.execute("alter table chunk add column line integer")
     texts: Iterable[Any] = connection.execute(_TEXTS_OF_FILES)
@@ -115,11 +115,25 @@ order by id limit ?"""
 _PUT_ROUNDED = "insert into vector (id, model, chunk, owner, hash, rounded) values (?, ?, ?, ?, ?, ?)"
 
 
-def _read(connection: apsw.Connection, statement: str, *bound: int) -> list[Any]:
+def _batches(
+    connection: apsw.Connection, statement: str, size: int, table: str, progress: Progress | None
+) -> Iterator[list[Any]]:
+    """Yield the rows of a former table in the order of their first column, and report how many were used."""
+    total: Any = connection.execute(f"select count(*) from {table}").get
+    after = done = 0
+    while rows := _rows(connection, statement, after, size):
+        yield rows
+        after = rows[-1][0]
+        done += len(rows)
+        if progress:
+            progress("upgrade", done, total)
+
+
+def _rows(connection: apsw.Connection, statement: str, *bound: int) -> list[Any]:
     return connection.execute(statement, bound).fetchall()
 
 
-def _round_vectors(connection: apsw.Connection) -> None:
+def _round_vectors(connection: apsw.Connection, progress: Progress | None) -> None:
     """Store each vector as 16-bit integers with a scale, as it was packed and compared before.
 
     A damaged vector, one of another length than its model's, is left out, and its chunk embedded again.
@@ -127,9 +141,7 @@ def _round_vectors(connection: apsw.Connection) -> None:
     connection.execute("alter table vector rename to former_vector")
     connection.execute("drop index if exists vector_hash")
     connection.execute(VECTOR_TABLE)
-    after = 0
-    while rows := _read(connection, _FORMER, after, _BATCH):
-        after = rows[-1][0]
+    for rows in _batches(connection, _FORMER, _BATCH, "former_vector", progress):
         for _, some in groupby(rows, key=lambda row: len(row[-1])):
             keys, data = zip(*[(row[:-1], row[-1]) for row in some], strict=True)
             # As version 6 rounds, whatever is done by later ones.
@@ -154,14 +166,12 @@ create table document_text (
 _PUT_COMPRESSED = "insert into document_text (document, hash, compressed) values (?, ?, ?)"
 
 
-def _compress_texts(connection: apsw.Connection) -> None:
+def _compress_texts(connection: apsw.Connection, progress: Progress | None) -> None:
     """Store the texts of documents compressed, and drop an index that no search reads."""
     connection.execute("drop index if exists chunk_hash")
     connection.execute("alter table document_text rename to former_text")
     connection.execute(_COMPRESSED)
-    after = 0
-    while rows := _read(connection, _FORMER_TEXTS, after, _TEXTS):
-        after = rows[-1][0]
+    for rows in _batches(connection, _FORMER_TEXTS, _TEXTS, "former_text", progress):
         connection.executemany(_PUT_COMPRESSED, [(*key, zlib.compress(text.encode())) for *key, text in rows])
     connection.execute("drop table former_text")
 
@@ -189,13 +199,11 @@ def _between(text: str, passages: list[tuple[int, int, str]]) -> str | None:
     return "".join([*parts, text[done:]])
 
 
-def _leave_out_passages(connection: apsw.Connection) -> None:
+def _leave_out_passages(connection: apsw.Connection, progress: Progress | None) -> None:
     """Store of the text of a document that was read from a file only what its passages lack."""
     connection.execute("alter table document_text rename to former_text")
     connection.execute(DOCUMENT_TEXT)
-    after = 0
-    while rows := _read(connection, _FORMER_COMPRESSED, after, _TEXTS):
-        after = rows[-1][0]
+    for rows in _batches(connection, _FORMER_COMPRESSED, _TEXTS, "former_text", progress):
         put = []
         for document, hash, data, is_of_file, passages in rows:
             whole = True
@@ -212,7 +220,7 @@ def _leave_out_passages(connection: apsw.Connection) -> None:
 
 #: The migration of the tables of each version to the next. It runs in the transaction that writes the new version, with
 #: foreign keys unchecked. A version without an entry cannot be read.
-MIGRATIONS: Mapping[int, Callable[[apsw.Connection], object]] = {
+MIGRATIONS: Mapping[int, Callable[[apsw.Connection, Progress | None], object]] = {
     2: _add_file_columns,
     3: _move_records,
     4: _add_lines,
