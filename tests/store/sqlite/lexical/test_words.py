@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -342,7 +344,7 @@ def _scrambled(data: bytes) -> bytes:
 
 
 def _of_another_version(data: bytes) -> bytes:
-    return data[:4096].replace(b'"format": 3', b'"format": 0') + data[4096:]
+    return re.sub(rb'"format": \d', b'"format": 0', data[:4096]) + data[4096:]
 
 
 def _flipped(data: bytes) -> bytes:
@@ -401,6 +403,44 @@ def test_it_answers_without_the_tables(filled: SqliteStore, tmp_path: Path) -> N
     store = SqliteStore.open(str(path))
     assert [store.of(*owners).lexical.match(QUERY, 50, WEIGHTS).scores.tolist() for owners in SEEN] == expected
     assert store.local.troubles() == []
+    store.close()
+
+
+@pytest.mark.parametrize("headings", ["", "tide"])
+def test_rows_are_found_on_both_sides_of_a_size_that_stores_them_otherwise(tmp_path: Path, headings: str) -> None:
+    store = SqliteStore.open(str(tmp_path / "index.db"))
+    store.catalog.write(Placed("c", change("a", "river", first_id=1)))
+    connection = store.view.engine.connection
+    query = words("cache tide")
+    for count in (1 << 16, (1 << 16) + 1):
+        last = connection.execute("select max(id) from chunk").get
+        with connection:
+            connection.execute(
+                "with recursive each (id) as (select ?1 + 1 union all select id + 1 from each where id < ?2) "
+                "insert into chunk (id, uid, document, position, headings, text, span_start, span_end, hash, length) "
+                "select id, id, 1, id, '[]', '', 0, 0, id, 2 from each",
+                (last, count),
+            )
+            connection.execute(
+                "insert into chunk_terms (rowid, title, headings, body) select id, '', "
+                "iif(id % 7, '', ?3), iif(id % 16384 = 0 or id > 65535, 'cach stone', 'stone') "
+                "from chunk where id > ?1 and id <= ?2",
+                (last, count, headings),
+            )
+            connection.execute("update owner set generation = generation + 1")
+        store.local.build()
+        assert used(store)
+        found = store.lexical.match(query, 10, WEIGHTS)
+        path = tmp_path / "index.db.words"
+        kept = path.read_bytes()
+        path.unlink()
+        with closing(SqliteStore.open(str(tmp_path / "index.db"))) as other:
+            expected = other.lexical.match(query, 10, WEIGHTS)
+        path.write_bytes(kept)
+        assert found.ids.tolist() == expected.ids.tolist()
+        assert found.scores.tolist() == expected.scores.tolist()
+        holding = {1 << 14, 1 << 15, 3 << 14, 1 << 16, count}
+        assert holding == {*store.lexical.match(words("cache"), 10, WEIGHTS).ids.tolist()}
     store.close()
 
 

@@ -19,6 +19,8 @@ from rifflux.store.sqlite.query import Terms, words_of
 
 #: The number of terms read at a time.
 BATCH = 4096
+#: Up to this many rows, their numbers take 16 bits.
+MANY_ROWS = 1 << 16
 #: The number of postings whose terms are put in order at a time.
 MANY = 1 << 13
 
@@ -93,9 +95,10 @@ def from_former(connection: apsw.Connection, former: WordsFile, changed: Sequenc
     gone = np.zeros(len(former), np.bool_)
     rows = former.rows_of_chunks(np.array(changed, np.int64))
     gone[rows[rows >= 0]] = True
-    kept = ~gone[former.rows]
+    held = former.rows[:]
+    kept = ~gone[held]
     found.numbers.append(numbers[kept])
-    found.chunks.append(former.chunks[former.rows[kept]])
+    found.chunks.append(former.chunks[held[kept]])
     for name in ("counts", "titles", "headings"):
         getattr(found, name).append(getattr(former, name)[kept])
     found.places.append(former.places[np.repeat(kept, former.counts)])
@@ -173,11 +176,11 @@ def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]
         "by_chunk": np.argsort(chunks["chunk"]).astype("<i4"),
         "lengths": chunks["length"].astype("<i4"),
         "spelled": text,
-        "ends": ends,
+        "ends": smallest(ends),
         "letters": letters_in(text, np.concatenate([[0], ends[:-1]]).astype(np.int64)),
-        "starts": starts.astype("<i8"),
-        "place_starts": ends_of_places[starts].astype("<i8"),
-        "rows": rows,
+        "starts": smallest(starts),
+        "place_starts": smallest(ends_of_places[starts]),
+        "rows": rows.astype("<u2") if len(chunks) <= MANY_ROWS else rows,
         "counts": counts,
         "titles": titles,
         "headings": headings,

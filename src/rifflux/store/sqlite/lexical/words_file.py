@@ -7,8 +7,9 @@ list. FTS5 would count the chunks of all owners, and cannot tell a chunk's lengt
 A chunk has the terms of its title and of its text in order, so that no passage is analyzed again to compare it with a
 question.
 
-The file is a stamp (see `derived`) and sections, each an array of the smallest suitable type. All of it is verified
-when it is opened: a flipped bit would give a wrong answer.
+The file is a stamp (see `derived`) and sections, each an array of the smallest suitable type; one of zeros alone, as of
+headings where there are none, is only named. All of it is verified when it is opened: a flipped bit would give a wrong
+answer.
 """
 
 from __future__ import annotations
@@ -33,11 +34,22 @@ from rifflux.store.sqlite.query import WORDS, Ascending, places_of
 from rifflux.text.analyzer import AnyOf, NearSpelling
 from rifflux.types import Ids
 
-FORMAT = 3
+FORMAT = 4
 #: The maximum number of terms whose numbers are remembered.
 MOST_NUMBERS = 1 << 16
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Numbers of rows, which up to 65,536 rows are stored as 16-bit integers, and always read as 32-bit ones."""
+
+    stored: Array
+
+    def __getitem__(self, places: slice | Array) -> Array:
+        """Return the rows at some positions."""
+        return self.stored[places].astype(np.int32, copy=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +75,7 @@ class WordsFile:
     letters: Array
     starts: Array
     place_starts: Array
-    rows: Array
+    rows: Rows
     counts: Array
     titles: Array
     headings: Array
@@ -102,7 +114,10 @@ class WordsFile:
         for name, array in arrays.items():
             if crc32(array.data) != stamp.facts["checksums"][name]:
                 raise Unfit(f"its {name} are damaged")
-        return cls(stamp, **arrays)
+        # Memory that is only read takes none.
+        zeros = {name: np.zeros(shape, kind) for name, (kind, shape) in stamp.facts["zeros"].items()}
+        arrays |= zeros
+        return cls(stamp, rows=Rows(arrays.pop("rows")), **arrays)
 
     def __len__(self) -> int:
         return len(self.chunks)
@@ -276,6 +291,8 @@ def smallest(array: Array) -> Array:
 def write(path: Path, stamp: StateStamp, sections: Mapping[str, Array]) -> None:
     """Write a file with the given sections."""
     start = STAMP_BYTES
+    zeros = {name: array for name, array in sections.items() if array.size and not array.any()}
+    sections = {name: array for name, array in sections.items() if name not in zeros}
     with open(path, "wb", opener=private) as file:
         for array in sections.values():
             file.seek(start)
@@ -284,6 +301,7 @@ def write(path: Path, stamp: StateStamp, sections: Mapping[str, Array]) -> None:
         facts = {
             "sections": {name: (array.dtype.str, array.shape) for name, array in sections.items()},
             "checksums": {name: crc32(np.ascontiguousarray(array).data) for name, array in sections.items()},
+            "zeros": {name: (array.dtype.str, array.shape) for name, array in zeros.items()},
         }
         file.truncate(start)
         file.seek(0)
