@@ -876,7 +876,8 @@ class MemorySemantic(Semantic):
         for id, (row, each) in sorted(self.view.chunks().items()):
             if id not in known:
                 headings = tuple(each.chunk.headings)
-                waiting.append(Pending(id, each.hash, row.document.title, headings, each.chunk.text, each.embedded))
+                text = each.chunk.text if each.chunk.span[1] else ""
+                waiting.append(Pending(id, each.hash, row.document.title, headings, text, each.embedded))
         for start in range(0, len(waiting), batch):
             yield waiting[start : start + batch]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -97,6 +99,15 @@ class SemanticContract(NeedsStore):
         assert seen == 7
         assert store.totals().embedded == 7
         assert list(store.semantic.pending(3)) == []
+
+    def test_a_document_that_has_only_a_title_waits_without_a_text(self, store: Store) -> None:
+        store.semantic.use_model(MODEL)
+        put = change("a", "Only a title", title="Only a title", first_id=1)
+        (each,) = put.chunks
+        put = replace(put, chunks=(replace(each, chunk=replace(each.chunk, span=(0, 0))),))
+        store.catalog.write(Placed("c", put), Placed("c", change("b", "text", title="Title", first_id=2)))
+        waiting = [chunk for batch in store.semantic.pending(10) for chunk in batch]
+        assert [(each.id, each.title, each.text) for each in waiting] == [(1, "Only a title", ""), (2, "Title", "text")]
 
     def test_a_vector_is_known_by_the_hash_of_its_text(self, store: Store) -> None:
         embedded(store, {"a": (0.6, 0.8)})

@@ -202,7 +202,9 @@ class OpenSearchSemantic(Semantic):
 
 def _pending(row: Mapping[str, Any]) -> Pending:
     facts = json.loads(row["facts"])
-    text = json.loads(row["passage"])["text"]
+    passage = json.loads(row["passage"])
+    # The passage of a document that has only a title is that.
+    text = passage["text"] if passage["span"][1] else ""
     return Pending(row["uid"], row["hash"], facts["title"], tuple(facts["headings"]), text, row["waiting"])
 
 
