@@ -226,6 +226,8 @@ class ClusterIndex:
     _writes: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _refreshing: threading.Lock = field(default_factory=threading.Lock)
+    #: When the thread that refreshes began to.
+    _refreshing_since: float = math.inf
     _foreseeing: threading.Lock = field(default_factory=threading.Lock)
     _recovering: threading.Lock = field(default_factory=threading.Lock)
 
@@ -453,18 +455,31 @@ class ClusterIndex:
         if not self._lacks(among):
             return
         try:
-            if not self._refreshing.acquire(timeout=self.bounds.left()):
+            if not self._refreshing.acquire(timeout=self._patience()):
+                self.bounds.is_stuck = True
                 raise Busy(f"{self.address} did not refresh its index in time: try again")
+            self._refreshing_since = time.monotonic()
             try:
                 if self._lacks(among):
                     self._refresh()
             finally:
+                self._refreshing_since = math.inf
                 self._refreshing.release()
         except Busy:
             if self.bounds.reads is None:
                 raise
             self.bounds.is_partial = True
             self._note_older(0.0)
+
+    def _patience(self) -> float:
+        """Return the seconds to wait for another thread's refresh; searches do not wait for one that hangs."""
+        left = self.bounds.left()
+        if self.bounds.deadline is None:
+            return left
+        if self.bounds.is_stuck:
+            return 0.0
+        hanging = max(time.monotonic() - self._refreshing_since, 0.0)
+        return max(left * _STATE_SHARE - hanging, 0.0)
 
     def _lacks(self, among: Iterable[str] | None) -> bool:
         return bool(self.unrefreshed) and (among is None or not self.unrefreshed.keys().isdisjoint(among))
