@@ -37,18 +37,22 @@ USERS = ("ann", "bob")
 WARM = 3
 COLUMNS = (
     "collection", "chunks", "mode", "questions", "same ten", "same order", "nDCG@10 of the file", "of the cluster",
-    "greatest difference of a score", "round trips p50", "p95", "most",
+    "greatest difference of a score", "round trips p50", "p95", "most", "without vectors", "degraded pages",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """The pages of some questions: keys of documents and scores of each, and the round trips that each took."""
+    """The pages of some questions: keys of documents and scores of each, and the round trips that each took.
+
+    `degraded` are those that were answered with less than asked for, such as without a model that was late.
+    """
 
     ids: list[Sequence[str]]
     keys: list[Sequence[str]]
     scores: list[Mapping[str, float]]
     trips: list[int]
+    degraded: list[Sequence[str]]
 
 
 def main() -> None:
@@ -81,10 +85,13 @@ def compared(folder: Path, address: str, questions: Sequence[JudgedQuestion], *,
         assert isinstance(store, OpenSearchStore)
         try:
             views = [filled(index, folder / "corpus.jsonl", together=together) for index in (remote, plain)]
-            chunks = views[0].status().chunks
+            states = [view.status() for view in views]
+            chunks = states[0].chunks
+            missing = sum(each.chunks - each.embedded_chunks for each in states)
             for mode, (name, narrow) in product(MODES, FILTERS.items()):
                 ours, theirs = (searched(view, texts, mode, narrow) for view in views)
-                yield [str(chunks), mode + name, *row(ours, theirs, [each.grades for each in questions])]
+                figures = row(ours, theirs, [each.grades for each in questions])
+                yield [str(chunks), mode + name, *figures, str(missing), str(degraded(ours) + degraded(theirs))]
         finally:
             store.engine.client.indices.delete(index=store.engine.address.name)
 
@@ -115,7 +122,7 @@ def searched(index: rifflux.Index, questions: Sequence[str], mode: Any, narrow: 
     """Search all questions, after some to warm up."""
     for question in questions[:WARM]:
         index.search(question, mode=mode, filter=narrow)
-    pages = Pages([], [], [], [])
+    pages = Pages([], [], [], [], [])
     for question in questions:
         found = index.search(question, mode=mode, filter=narrow)
         hits = [*found]
@@ -123,6 +130,7 @@ def searched(index: rifflux.Index, questions: Sequence[str], mode: Any, narrow: 
         pages.keys.append([hit.key for hit in hits])
         pages.scores.append({hit.id: hit.score for hit in hits})
         pages.trips.append(found.trace.counts.get(REQUESTS, 0))
+        pages.degraded.append([notice.code for notice in found.trace.degraded])
     return pages
 
 
@@ -146,6 +154,11 @@ def row(ours: Pages, theirs: Pages, judged: Sequence[Mapping[str, int]]) -> list
         f"{np.percentile(ours.trips, 95):.0f}",
         str(max(ours.trips)),
     ]
+
+
+def degraded(pages: Pages) -> int:
+    """Return the number of pages that were answered with less than asked for."""
+    return sum(bool(each) for each in pages.degraded)
 
 
 def gain(keys: Sequence[str], grades: Mapping[str, int]) -> float:

@@ -12,28 +12,32 @@ requests for each owner. Both indexes are deleted afterwards.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import tempfile
 import time
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import rifflux
 from bench.speed.volume import ClusterRequest, noted
+from rifflux import Message
+from rifflux.conversations import Conversation, Thread
 from rifflux.index.cluster import cluster_of
 from rifflux.store.opensearch import OpenSearchStore
 
 WORDS = 2_000
 #: What a word is made of, by the digits of its number.
 SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu")
-#: Words of a message, and messages of a conversation.
+#: Words of a message.
 LENGTH = 30
-TALK = 50
+#: Users whose messages are written at a time.
+WRITERS = 4
 #: Searches that are not counted, so that models are loaded and statistics are read.
 WARM = 5
 
@@ -59,20 +63,12 @@ def text_of(seed: random.Random) -> str:
     return " ".join("".join(SYLLABLES[int(digit)] for digit in str(number)) for number in numbers)
 
 
-def write(index: rifflux.Index, user: str, messages: int, folder: Path) -> None:
-    """Import a user's messages, which depend on the user's name alone."""
+def write(index: rifflux.Index, user: str, messages: int) -> None:
+    """Store a user's messages, which depend on the user's name alone."""
     seed = random.Random(user)
-    lines = []
-    for start in range(0, messages, TALK):
-        talk = [
-            {"id": f"m{number}", "role": "user", "content": text_of(seed)}
-            for number in range(start, min(start + TALK, messages))
-        ]
-        lines.append(json.dumps({"id": f"c{start}", "title": f"Talk {start}", "messages": talk}))
-    file = folder / f"{user}.jsonl"
-    file.write_text("\n".join(lines), "utf-8")
-    index.scoped(rifflux.Scope(user)).conversations.import_files(file, embed=False)
-    file.unlink()
+    talk = [Message(f"m{number}", "talk", text_of(seed)) for number in range(messages)]
+    thread = Thread(Conversation("talk", f"Talk of {user}"), tuple(talk))
+    index.scoped(rifflux.Scope(user)).conversations.put(thread, embed=False)
 
 
 def search(index: rifflux.Index, user: str, question: str) -> float:
@@ -105,15 +101,19 @@ def main() -> None:
             stack.callback(store.engine.client.indices.delete, index=store.engine.address.name)
         crowd, alone = indexes
         start = time.perf_counter()
-        for user in users:
-            write(crowd, user, options.messages, folder)
+        with ThreadPoolExecutor(WRITERS) as writers:
+            for _ in writers.map(partial(write, crowd, messages=options.messages), users):
+                pass
         filling = time.perf_counter() - start
-        write(alone, users[0], options.messages, folder)
+        write(alone, users[0], options.messages)
         notes = folder / "notes"
         notes.mkdir()
         (notes / "note.md").write_text("# Note\n\nA note of nobody.\n")
-        for index in indexes:
-            index.add(notes)
+        start = time.perf_counter()
+        with watched() as (firsts, _):
+            crowd.add(notes)
+        embedding = time.perf_counter() - start
+        alone.add(notes)
         seed = random.Random(1)
         questions = [" ".join(text_of(seed).split()[:3]) for _ in range(options.searches + WARM)]
         with watched() as (names, shards):
@@ -129,6 +129,8 @@ def main() -> None:
         "messages of each": f"{options.messages:,}",
         "shards": options.shards,
         "writing all, s": f"{filling:.0f}",
+        "embedding all, s": f"{embedding:.0f}",
+        "requests of embedding all, of each owner": f"{len(firsts) / options.owners:.1f}",
         "searches of one user in each index": options.searches,
         "shards that a search touches, at most": max(shards),
         "requests of a search": f"{len(names) / (2 * len(questions)):.1f}",

@@ -6,16 +6,18 @@
 Documents of judged collections, in BEIR's layout, are indexed until there are enough passages; where the collections
 end, they begin again, each text with a word of its own in front. What was sent to the cluster is then sent again, to an
 index of the same mapping, by the bare client: how long both took is compared. Questions are searched by both channels:
-what remains of a search beside its requests is our own part; on a busy machine, the processor time of this process
-says more, which includes what reading and writing JSON takes. The nearest 20 by meaning are compared with those of an
-exact comparison of all vectors. The size on disk is what is left when deleted rows were merged away. Both indexes are
-deleted afterwards. Indexing includes the model: give `hash:384`, which takes no time, to compare it with the client.
+what remains of a search beside the wire, from sending the bytes of a request to having those of its answer, is our own
+part, reading and writing JSON among it; on a busy machine, the processor time of this process says more. The nearest 20
+by meaning are compared with those of an exact comparison of all vectors. The size on disk is what is left when deleted
+rows were merged away. Both indexes are deleted afterwards. Indexing includes the model: give
+`hash:384`, which takes no time, to compare it with the client.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,8 +45,9 @@ KEPT = ("knn", "similarity", "analysis")
 
 @dataclass
 class Requests:
-    """The requests of one thread: seconds and names, and if wanted the lines of bulk requests and sizes of answers."""
+    """The requests of one thread: names, and if wanted the lines of bulk requests and sizes of answers."""
 
+    #: On the wire.
     seconds: list[float] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     lines: list[list[Any]] = field(default_factory=list)
@@ -61,26 +64,49 @@ class ClusterRequest:
     arguments: Mapping[str, Any]
     answer: Any
     seconds: float
+    #: The part of these seconds between sending bytes and having those of the answer, if there is one node.
+    wire: float
     is_of_search: bool
+
+
+class Wire(threading.local):
+    """The seconds that this thread has waited for bytes."""
+
+    seconds = 0.0
 
 
 @contextmanager
 def noted(note: Callable[[ClusterRequest], None]) -> Iterator[None]:
     """Have each request noted that is made within the block."""
+    from opensearchpy import Urllib3HttpConnection
+
     call = ClusterIndex.call
+    send = Urllib3HttpConnection.perform_request
+    wire = Wire()
+
+    def sending(self: Any, *arguments: Any, **options: Any) -> Any:
+        start = time.perf_counter()
+        try:
+            return send(self, *arguments, **options)
+        finally:
+            wire.seconds += time.perf_counter() - start
 
     def watching(self: ClusterIndex, request: Callable[..., Any], **arguments: Any) -> Any:
+        wire.seconds = 0.0
         start = time.perf_counter()
         answer = call(self, request, **arguments)
         seconds = time.perf_counter() - start
-        note(ClusterRequest(request.__name__, arguments, answer, seconds, self.bounds.reads is not None))
+        is_of_search = self.bounds.reads is not None
+        note(ClusterRequest(request.__name__, arguments, answer, seconds, wire.seconds, is_of_search))
         return answer
 
     ClusterIndex.call = watching  # type: ignore[method-assign]
+    Urllib3HttpConnection.perform_request = sending  # type: ignore[method-assign]
     try:
         yield
     finally:
         ClusterIndex.call = call  # type: ignore[method-assign]
+        Urllib3HttpConnection.perform_request = send  # type: ignore[method-assign]
 
 
 @contextmanager
@@ -92,7 +118,7 @@ def watched(*, keep: bool = False, measure: bool = False) -> Iterator[Requests]:
         if keep and made.name == "bulk":
             found.lines.append([*made.arguments["body"]])
         if made.is_of_search:
-            found.seconds.append(made.seconds)
+            found.seconds.append(made.wire)
             found.names.append(made.name)
             if made.name == "msearch":
                 found.took.append(made.answer["took"])
