@@ -6,7 +6,7 @@ the chunks of the next: the model never waits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -73,7 +73,7 @@ def _embed(
     run: _EmbeddingRun, windows: Iterable[Sequence[Pending]], progress: Progress | None = None, total: int = 0
 ) -> int:
     """Embed chunks in batches, one batch ahead of storing; return the number of chunks that got a vector."""
-    started = (run.start(batch) for window in windows for batch in _batches(window))
+    started = (batch for window in windows for batch in run.started(window))
     done = 0
     if progress and total:
         progress("embed", 0, total)
@@ -123,9 +123,15 @@ class _EmbeddingRun:
             return known.dimension
         return self.embedder.dimension
 
-    def start(self, chunks: Sequence[Pending]) -> _Batch:
-        """Start embedding the texts of a batch that are new to the index and to the run."""
-        stored = self.store.semantic.vectors_by_hash([chunk.hash for chunk in chunks], self.embedder.fingerprint)
+    def started(self, window: Sequence[Pending]) -> Iterator[_Batch]:
+        """Start embedding chunks in batches, one after another."""
+        stored = self.store.semantic.vectors_by_hash([chunk.hash for chunk in window], self.embedder.fingerprint)
+        for chunks in _batches(window):
+            yield self._start(chunks, stored)
+
+    def _start(self, chunks: Sequence[Pending], known: Mapping[int, Vectors]) -> _Batch:
+        """Start embedding the texts of a batch that are new to the index and to the run; some have `known` vectors."""
+        stored = {chunk.hash: known[chunk.hash] for chunk in chunks if chunk.hash in known}
         new: dict[int, str] = {}
         same: dict[int, int] = {}
         if len(self.seen) >= REMEMBERED:

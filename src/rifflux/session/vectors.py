@@ -17,8 +17,8 @@ from rifflux.models.scale import ModelScale, measured_scale, stored_scale
 from rifflux.retrieve.query.reading import understand
 from rifflux.retrieve.scale import FEWEST, SAMPLE, VectorScale, agreement_of, scale_of
 from rifflux.session.profile import Profile
-from rifflux.store import ModelInfo, State, Store, by_words
-from rifflux.types import Hit, Ids, Ranking, Vectors
+from rifflux.store import ModelInfo, State, Store, by_words_each
+from rifflux.types import Hit, Ids, Query, Ranking, Vectors
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
@@ -344,7 +344,9 @@ def _agreement(store: Store, profile: Profile) -> float | None:
     """Return how well the vectors agree with words on passages' similarity, or None."""
     ids, sample = store.semantic.sample(SAMPLE)
     passages = {int(hit.id, 16): hit for hit in _hydrated(store, ids[:NEIGHBOR_SAMPLE])}
-    rankings = {id: _found(store, profile, hit) for id, hit in passages.items()}
+    queries = [_first_sentence(profile, hit) for hit in passages.values()]
+    found = by_words_each(store, queries, READ, profile.weights)
+    rankings = {id: each.ids for id, each in zip(passages, found, strict=True)}
     everything = np.unique(np.concatenate([np.zeros(0, np.int64), *rankings.values()]))
     homes = {int(hit.id, 16): hit.place for hit in _hydrated(store, everything)}
     vectors = dict(zip(ids.tolist(), sample, strict=True)) | dict(store.semantic.vectors_of(everything))
@@ -363,8 +365,8 @@ def _hydrated(store: Store, ids: Ids) -> list[Hit]:
     return store.catalog.hydrate(Ranking(ids, np.zeros(len(ids))))
 
 
-def _found(store: Store, profile: Profile, hit: Hit) -> Ids:
-    """Return the chunks that the first sentence of a passage finds by words, best first."""
+def _first_sentence(profile: Profile, hit: Hit) -> Query:
+    """Return the first sentence of a passage as a query."""
     match = _SENTENCE.match(hit.text)
     words = _NO_WORD.sub(" ", match[1] if match else hit.text[:200])
-    return by_words(store, understand(words, profile.analyzer), READ, profile.weights).ids
+    return understand(words, profile.analyzer)

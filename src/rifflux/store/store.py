@@ -17,7 +17,7 @@ from rifflux.store.records import Records
 from rifflux.store.semantic import Semantic
 from rifflux.types import Execution, Query, Ranking, Vectors
 
-__all__ = ["BESIDE", "PART", "Capability", "ErasedContent", "Store", "by_meaning", "by_words"]
+__all__ = ["BESIDE", "PART", "Capability", "ErasedContent", "Store", "by_meaning", "by_words", "by_words_each"]
 
 #: Separates an owner from a part in the name of the part's view; no user name contains it.
 PART = "\x1f"
@@ -97,6 +97,10 @@ class Store(Protocol):
         the vector is of another model than the chunks'.
         """
 
+    def search_each(self, requests: Sequence[CandidateRequest]) -> list[CandidateResponse]:
+        """Return the candidates of several requests, in as few round trips as those of one."""
+        return [self.search(each) for each in requests]
+
     def of(self, *owners: str) -> Store:
         """Return the view of an owner of the same database, or a read-only view of several.
 
@@ -165,6 +169,13 @@ def by_words(store: Store, query: Query, limit: int, weights: FieldWeights) -> R
     """Rank the best `limit` chunks by the words of a query."""
     request = CandidateRequest(query, Execution(limit=limit), weights, (LEXICAL,), described=False)
     return store.search(request).rankings[LEXICAL]
+
+
+def by_words_each(store: Store, queries: Sequence[Query], limit: int, weights: FieldWeights) -> list[Ranking]:
+    """Rank for each of some queries the best `limit` chunks by its words."""
+    run = Execution(limit=limit)
+    requests = [CandidateRequest(query, run, weights, (LEXICAL,), described=False) for query in queries]
+    return [each.rankings[LEXICAL] for each in store.search_each(requests)]
 
 
 def by_meaning(store: Store, query: Query, vector: Vectors | None, limit: int, *, model: str | None = None) -> Ranking:

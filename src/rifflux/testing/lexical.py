@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rifflux.store import VARIANT, Placed, Removal, Store, by_words, holding
+from rifflux.store import VARIANT, Placed, Removal, Store, by_words, by_words_each, holding
 from rifflux.testing.making import WEIGHTS, NeedsStore, change, keys_of, words
 from rifflux.text.analyzer import AnyOf, analyzer
 from rifflux.types import Filter, Query, Ranking
@@ -66,10 +66,11 @@ class LexicalContract(NeedsStore):
         store.catalog.write(Placed("c", change("b", "a stone is a stone is a cache", first_id=77)))
         ids = by_words(store, words("cache"), 10, WEIGHTS).ids
         assert len(ids) == 2
+        with store.memoized():
+            hits = store.catalog.hydrate(Ranking(ids, np.zeros(2)))
         found = store.lexical.sequences(ids)
         if found is None:
             return
-        hits = store.catalog.hydrate(Ranking(ids, np.zeros(2)))
         for hit, (start, middle, end) in zip(hits, found.bounds.tolist(), strict=True):
             for field, numbers in ((hit.title, found.values[start:middle]), (hit.text, found.values[middle:end])):
                 assert numbers.tolist() == [*map(found.number_of, analyzer().terms(field))]
@@ -79,6 +80,21 @@ class LexicalContract(NeedsStore):
         assert ascending == sorted(ascending)
         assert found.number_of("nowhere") is None
         assert store.lexical.sequences(np.array([*ids, 12345], np.int64)) is None
+
+    def test_several_queries_rank_as_each_does_alone(self, store: Store) -> None:
+        changes = [change(f"{number}", f"cache {'river ' * number} of stone {number % 7}") for number in range(30)]
+        store.catalog.write(*(Placed("c", each) for each in changes))
+        queries = [
+            *(words(f"cache stone {number}") for number in range(9)),
+            Query("", required=(("cach", "river"),), prefixes=("sto",)),
+            words("cache river", filter=Filter(documents=("3", "4"))),
+            words("nowhere"),
+        ]
+        together = by_words_each(store, queries, 5, WEIGHTS)
+        alone = [by_words(store, query, 5, WEIGHTS) for query in queries]
+        assert [each.ids.tolist() for each in together] == [each.ids.tolist() for each in alone]
+        assert [each.scores.tolist() for each in together] == [each.scores.tolist() for each in alone]
+        assert [len(each) for each in together[-3:]] == [5, 2, 0]
 
     def test_filters_narrow_before_ranking(self, store: Store) -> None:
         for number in range(20):

@@ -36,6 +36,7 @@ from rifflux.store import (
     SourceData,
     Store,
     Where,
+    by_words_each,
 )
 from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, part, vector_of, words
 from rifflux.types import Execution, Filter, Identifier, Ids, Link, Query, Ranking, Tag, Vectors
@@ -73,6 +74,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "sample": lambda store, ids: _plain(dict(zip(*store.semantic.sample(100), strict=True))),
     "facts": lambda store, ids: dict(store.catalog.facts(ids)),
     "search": lambda store, ids: [_searched(store, query) for query in _queries()],
+    "search_each": lambda store, ids: [_listed(each) for each in by_words_each(store, _queries(), 10, WEIGHTS)],
     "values": lambda store, ids: [store.catalog.values(field, Selection(), 10) for field in _FIELDS],
     "passing": lambda store, ids: store.catalog.passing(Filter(since="2024"), ids).tolist(),
     "any_passes": lambda store, ids: [store.catalog.any_passes(Filter(tags=(tag,))) for tag in ("T", "s:t", "none")],

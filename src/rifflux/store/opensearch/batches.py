@@ -18,10 +18,11 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import Busy, RiffluxError
@@ -187,20 +188,25 @@ class ContentBatch:
         """Return what this thread sees: what was published before, and its own rows."""
         return Published(self.number, self.last.void)
 
-    def write(self, actions: Sequence[Action], *, among: Iterable[str] = ()) -> None:
-        """Carry out actions on rows of this batch, or that mark rows as replaced by it, each row once."""
+    def write(self, actions: Iterable[Action], *, among: Iterable[str] = ()) -> None:
+        """Carry out actions on rows of this batch, or that mark rows as replaced by it, each row once.
+
+        While some are carried out, the next ones are taken from the iterable.
+        """
         names = [*among]
         self.cache.clear()
         sent: deque[Future[object]] = deque()
         with ThreadPoolExecutor(_SENDERS) as senders:
-            for start in range(0, len(actions), _ROWS):
+            left = iter(actions)
+            while some := [*islice(left, _ROWS)]:
                 if len(sent) == _SENDERS:
                     sent.popleft().result()
                 self.hold()
                 self.wrote = True
-                sent.append(senders.submit(self.rows.write, actions[start : start + _ROWS], among=names))
+                sent.append(senders.submit(self.rows.write, some, among=names))
             for each in sent:
                 each.result()
+        self.cache.clear()
         self.rows.engine.forget_states(self.rows.owner)
 
     def replace(self, id: str) -> Action:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from rifflux.store.catalog import (
     lines_in_file,
     most_credited,
 )
+from rifflux.store.opensearch.batches import ContentBatch
 from rifflux.store.opensearch.engine import ANYTHING, CHUNKS, PAGE, Action, OwnedRows, row_id
 from rifflux.store.opensearch.filters import (
     JSON,
@@ -53,6 +55,9 @@ from rifflux.store.opensearch.rows import (
     CHUNK_STORED,
     HIT,
     OUTLINE,
+    TERM_FIELDS,
+    TERMS_READ,
+    FieldTerms,
     ListedChunk,
     chunk_id,
     chunk_row,
@@ -64,13 +69,15 @@ from rifflux.store.opensearch.rows import (
     row_digest,
     sort_time,
     stored_document,
+    terms_of,
 )
 from rifflux.text.names import credits_of
 from rifflux.types import Document, Filter, Hit, Ids, Ranking, Tag, Vectors, Why, of_owner, parted
 
 Place = tuple[str, str]
 
-#: The number of documents that are read whole at a time.
+#: The number of documents whose rows are made at a time, and of those that are read whole.
+ROWS_AT_ONCE = 100
 STORED_AT_ONCE = 64
 #: Tries to read them with their chunks, while others replace these.
 _TRIES = 5
@@ -130,12 +137,32 @@ class OpenSearchCatalog(Catalog):
         with self.rows.batch() as batch:
             fields = ("document", "chunks", "added", "records", "uses")
             former = {row["document"]: row for row in self._of_documents([*ids.values()], fields)}
-            stored = {id: [ListedChunk(*each) for each in row["chunks"]] for id, row in former.items()}
+            files = [keyword(*each.file) for each in placed.values() if each.file]
+            has_vectors = bool(self.rows.state.models) and self.rows.cached("has vectors", self._has_vectors)
+            if has_vectors:
+                # What was written before is found; this batch has no other vectors.
+                self.rows.engine.refresh()
+            actions = self._actions(batch, placed, ids, former, has_vectors=has_vectors)
+            batch.write(actions, among=[CHUNKS, *ids.values(), *files])
+
+    def _actions(
+        self,
+        batch: ContentBatch,
+        placed: Mapping[Place, Placed],
+        ids: Mapping[Place, str],
+        former: Mapping[str, JSON],
+        *,
+        has_vectors: bool,
+    ) -> Iterator[Action]:
+        """Yield the actions that put documents, of which some have a former row."""
+        owner = self.rows.owner
+        left = iter(placed.items())
+        while some := [*islice(left, ROWS_AT_ONCE)]:
             kept: dict[Place, list[ListedChunk]] = {}
             fresh: list[tuple[str, JSON]] = []
-            actions: list[Action] = []
-            for place, each in placed.items():
-                known = {one.id: one for one in stored.get(ids[place], ())}
+            for place, each in some:
+                known_row = former.get(ids[place], {})
+                known = {one.id: one for one in map(_listed, known_row.get("chunks", ()))}
                 kept[place] = []
                 lines = lines_in_file(each.change)
                 for analyzed in each.change.chunks:
@@ -147,19 +174,18 @@ class OpenSearchCatalog(Catalog):
                     else:
                         fresh.append((chunk_id(owner, chunk.id, chunk.batch), {**row, "batch": chunk.batch}))
                     kept[place].append(chunk)
-                left = {*known.values()} - {*kept[place]}
-                actions += [batch.replace(chunk_id(owner, one.id, one.batch)) for one in left]
-            vectors = self._known_vectors([row["hash"] for _, row in fresh])
-            actions += [("index", id, {**row, **vectors.get(row["hash"], {"embedded": []})}) for id, row in fresh]
-            for place, each in placed.items():
+                for one in {*known.values()} - {*kept[place]}:
+                    yield batch.replace(chunk_id(owner, one.id, one.batch))
+            vectors = self._known_vectors([row["hash"] for _, row in fresh]) if has_vectors else {}
+            for id, row in fresh:
+                yield "index", id, {**row, **vectors.get(row["hash"], {"embedded": []})}
+            for place, each in some:
                 known_row = former.get(ids[place], {})
                 number = known_row.get("added") or self.rows.engine.next_number()
                 row = document_row(owner, each, number, known_row, kept[place])
-                actions.append(("index", f"{ids[place]}.{batch.number}", {**row, "batch": batch.number}))
+                yield "index", f"{ids[place]}.{batch.number}", {**row, "batch": batch.number}
                 if known_row and known_row["_id"] != f"{ids[place]}.{batch.number}":
-                    actions.append(batch.replace(known_row["_id"]))
-            files = [keyword(*each.file) for each in placed.values() if each.file]
-            batch.write(actions, among=[CHUNKS, *ids.values(), *files])
+                    yield batch.replace(known_row["_id"])
 
     def _of_documents(self, ids: Sequence[str], fields: Sequence[str]) -> Iterator[JSON]:
         """Yield the visible rows of documents that are identified by ids."""
@@ -168,13 +194,11 @@ class OpenSearchCatalog(Catalog):
             yield from self.rows.scan("document", [terms("document", some)], fields, among=some)
 
     def _known_vectors(self, hashes: Sequence[int]) -> Mapping[int, JSON]:
-        """Return the vectors that the owner has of some texts, as fields of a row, by hash."""
-        if not hashes or not self.rows.state.models or not self.rows.cached("has vectors", self._has_vectors):
-            return {}
+        """Return the vectors that the owner has of some texts, as fields of a row, by hash, if they are refreshed."""
         found: dict[int, JSON] = {}
         for start in range(0, len(hashes), PAGE):
             narrow = [terms("hash", hashes[start : start + PAGE]), {"exists": {"field": "embedded"}}]
-            for row in self.rows.scan("chunk", narrow, ("hash", "embedded", "vector_*")):
+            for row in self.rows.scan("chunk", narrow, ("hash", "embedded", "vector_*"), among=()):
                 known = {name: value for name, value in row.items() if name.startswith("vector_")}
                 found[row["hash"]] = {"embedded": row["embedded"], **known}
         return found
@@ -287,15 +311,21 @@ class OpenSearchCatalog(Catalog):
         return [hit_of(rows[id], self._owner_of(rows[id]), score, why) for id, score, why in entries if id in rows]
 
     def _passages(self, ids: Ids) -> Mapping[int, JSON]:
-        """Return the rows of hits, reading their vectors too in a search by meaning, which compares them."""
-        field = self.rows.engine.bounds.field
+        """Return the rows of hits; a search reads their terms too, and one by meaning their vectors."""
+        bounds = self.rows.engine.bounds
         known: dict[int, JSON] = self.rows.cached(("chunks", *HIT), dict)
-        if field is None or all(id in known for id in ids.tolist()):
+        if bounds.reads is None or all(id in known for id in ids.tolist()):
             return self._chunks(ids, HIT)
         vectors: dict[int, Vectors] = self.rows.cached("vectors", dict)
-        for id, row in self._chunks(ids, (*HIT, field)).items():
+        terms_read: dict[int, FieldTerms] = self.rows.cached(TERMS_READ, dict)
+        if len(terms_read) > 4 * PAGE:
+            terms_read.clear()
+        field = bounds.field
+        fields = (*HIT, *TERM_FIELDS) if field is None else (*HIT, *TERM_FIELDS, field)
+        for id, row in self._chunks(ids, fields).items():
             known[id] = row
-            vector = row.pop(field, None)
+            terms_read[id] = terms_of(row)
+            vector = row.pop(field, None) if field else None
             if vector is not None:
                 vectors[id] = np.array(vector, np.float32)
         return {id: known[id] for id in ids.tolist() if id in known}

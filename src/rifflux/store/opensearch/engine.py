@@ -218,6 +218,8 @@ class ClusterIndex:
     totals: dict[str, tuple[object, Totals, int]] = field(default_factory=dict)
     #: Values of records that must be recent, until when they are, and the version of the rights that they are of.
     recent: dict[str, tuple[float, int, Any]] = field(default_factory=dict)
+    #: The rows of chunks whose texts were read to make vectors of them, by owner and chunk.
+    chunk_rows: dict[tuple[str, int], str] = field(default_factory=dict)
     #: When the last refresh began that all copies took part in.
     refreshed: float = 0.0
     #: The number of shards that each owner's rows are in.
@@ -247,9 +249,10 @@ class ClusterIndex:
         """Return a client of a cluster, which connects with the first request."""
         try:
             opensearch = import_module("opensearchpy")
+            serial = import_module("rifflux.store.opensearch.serial")
         except ImportError:
             raise MissingExtra(
-                "an index on a cluster needs opensearch-py", cure=Cure.INSTALL, package="rifflux[opensearch]"
+                "an index on a cluster needs opensearch-py and orjson", cure=Cure.INSTALL, package="rifflux[opensearch]"
             ) from None
         # The client logs each failed request; errors are raised here, and say what to do.
         logging.getLogger("opensearch").setLevel(logging.ERROR)
@@ -261,6 +264,7 @@ class ClusterIndex:
             "ca_certs": address.authorities or None,
             "timeout": REQUEST_SECONDS,
             "pool_maxsize": 16,
+            "serializer": serial.FastSerializer(),
         }
         client = opensearch.OpenSearch(hosts, **options, max_retries=2, retry_on_timeout=False)
         nodes = [opensearch.OpenSearch([host], **options, max_retries=0, retry_on_status=()) for host in hosts]
@@ -482,7 +486,9 @@ class ClusterIndex:
         return max(left * _STATE_SHARE - hanging, 0.0)
 
     def _lacks(self, among: Iterable[str] | None) -> bool:
-        return bool(self.unrefreshed) and (among is None or not self.unrefreshed.keys().isdisjoint(among))
+        if among is None or len(self.unrefreshed) > MOST_VALUES:
+            return bool(self.unrefreshed)
+        return not self.unrefreshed.keys().isdisjoint(among)
 
     def _refresh(self) -> None:
         """Make all that was written visible to searches on every node. Raises `Busy` if that failed on one.
@@ -972,6 +978,8 @@ class OwnedRows:
             if len(hits) < size:
                 return
             after = hits[-1]["sort"]
+            # What was written meanwhile is of a later state.
+            among = ()
             if left is not None:
                 left -= len(hits)
 

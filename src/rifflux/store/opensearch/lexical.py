@@ -10,26 +10,35 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.lexical import MOST_CLAUSES, VARIANT, FieldWeights, Lexical
+from rifflux.store.lexical import MOST_CLAUSES, VARIANT, FieldWeights, Lexical, TermSequences
 from rifflux.store.opensearch.engine import ANYTHING, MOST_VALUES, PAGE, OwnedRows
 from rifflux.store.opensearch.filters import JSON, any_of, conditions, literal, none_of, terms
-from rifflux.store.opensearch.rows import HIT, PACKED, term_digest
+from rifflux.store.opensearch.rows import (
+    HIT,
+    PACKED,
+    TERM_FIELDS,
+    TERMS_READ,
+    FieldTerms,
+    term_digest,
+    terms_of,
+)
 from rifflux.text.analyzer import okapi_idf
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
 
-#: Candidates beyond the limit, since the cluster rounds lengths when it names them, and the most that it names.
+#: Candidates beyond the limit, since the cluster rounds lengths when it names them: as many as the limit, between these
+#: numbers; and the most that it names.
+LEAST_SLACK = 16
 SLACK = 64
 MOST_HITS = 10_000
 #: The candidates for the best chunk that contains a clause; they are read whole.
 _EXAMPLES = 4
 #: The number of chunks of which it is remembered whether they contain a clause.
 _MOST_SEEN = 20_000
-_FIELDS = ("title", "headings", "body")
 #: The number of chunks up to which an owner's vocabulary is read as a whole, and the length that its terms are below.
 SMALL = 25_000
 _LONGEST_TERM = 256
-#: Looks up terms in the packed counts of a chunk: returns the place of each found term in the parameter `places`,
-#: then its counts in title, headings and body as one number.
+#: Looks up terms in the packed counts of a chunk: returns its id, its length, and of each found term the place in the
+#: parameter `places`, then its counts in title, headings and body as one number.
 _COUNTING = f"""
 long number(byte[] bytes, int start, int width) {{
   long value = 0L;
@@ -41,6 +50,8 @@ long number(byte[] bytes, int start, int width) {{
   return value;
 }}
 List counts = new ArrayList();
+counts.add(doc['uid'].value);
+counts.add(doc['length'].value);
 if (doc['packed'].size() == 0) {{ return counts }}
 def packed = doc['packed'].get(0);
 byte[] bytes = packed.bytes;
@@ -58,7 +69,7 @@ return counts;
 #: An alternative: a clause, its weight, and whether it is the beginning of a term.
 Alternative = tuple[Clause, float, bool]
 #: The terms of chunks by field.
-Texts = Mapping[int, Sequence[Clause]]
+Texts = Mapping[int, FieldTerms]
 
 
 def contains(clause: Clause, *, prefix: bool = False) -> JSON:
@@ -67,7 +78,7 @@ def contains(clause: Clause, *, prefix: bool = False) -> JSON:
         return {"prefix": {"all": clause[0]}}
     if len(clause) == 1:
         return {"term": {"all": clause[0]}}
-    return any_of({"match_phrase": {field: " ".join(clause)}} for field in _FIELDS)
+    return any_of({"match_phrase": {field: " ".join(clause)}} for field in TERM_FIELDS)
 
 
 def word_conditions(query: Query) -> list[JSON]:
@@ -92,6 +103,29 @@ def alternatives(query: Query) -> list[Alternative]:
     return [*required, *required, *optional[:MOST_CLAUSES], *prefixes]
 
 
+@dataclass(frozen=True, slots=True)
+class _Clauses:
+    """What a query asks of chunks: what adds to their scores, and all its clauses."""
+
+    alternatives: Sequence[Alternative]
+    clauses: Sequence[Clause]
+
+    @classmethod
+    def by(cls, query: Query, weights: FieldWeights) -> _Clauses:
+        if weights.by_match:
+            query = replace(query, worths=dict.fromkeys(query.variants, 1.0))
+        forms = chain.from_iterable(query.languages.forms.values())
+        clauses = dict.fromkeys((*query.required, *query.clauses, *query.variants, *forms, *query.anchors))
+        return cls(alternatives(query), [*clauses])
+
+    @property
+    def counted(self) -> set[tuple[Clause, bool]]:
+        """Return the clauses whose chunks are counted, and whether each is the beginning of a term."""
+        # In which chunks a phrase occurs is known only where its terms do.
+        single = {((term,), False) for clause in self.clauses for term in clause}
+        return {(clause, prefix) for clause, _, prefix in self.alternatives} | single
+
+
 def counting(words: Sequence[str]) -> JSON:
     """Return the options of a search that counts some terms in each chunk that it finds; see `Counts`."""
     places = {}
@@ -102,21 +136,33 @@ def counting(words: Sequence[str]) -> JSON:
     return {"script_fields": {"counts": {"script": script}}}
 
 
+def uid_of(hit: JSON) -> int:
+    """Return the chunk that a search found, with the options of `counting` or its id alone."""
+    fields = hit["fields"]
+    uid: int = fields["counts"][0] if "counts" in fields else fields["uid"][0]
+    return uid
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """The counts of terms in the chunks that a search found: by term the rows, and the counts in each field."""
 
     ids: Ids
+    lengths: NDArray[np.int64]
     rows: Mapping[str, Ids]
     counts: Mapping[str, NDArray[np.int64]]
 
     @classmethod
     def of(cls, hits: Sequence[JSON], words: Sequence[str]) -> Counts:
         """Read the counts that a search with the options of `counting` returned."""
-        ids = np.array([each["fields"]["uid"][0] for each in hits], np.int64)
-        found = [each["fields"].get("counts", ()) for each in hits]
-        row = np.repeat(np.arange(len(hits)), [len(each) // 2 for each in found])
-        pairs = np.array([*chain.from_iterable(found)], np.int64).reshape(-1, 2)
+        found = [each["fields"]["counts"] for each in hits]
+        values = np.array([*chain.from_iterable(found)], np.int64)
+        sizes = np.array([*map(len, found)], np.int64)
+        starts = np.cumsum(sizes) - sizes
+        is_pair = np.ones(len(values), np.bool)
+        is_pair[starts] = is_pair[starts + 1] = False
+        pairs = values[is_pair].reshape(-1, 2)
+        row = np.repeat(np.arange(len(hits)), (sizes - 2) // 2)
         fields = np.stack([pairs[:, 1] >> shift & 0xFFFF for shift in (0, 16, 32)], axis=1)
         rows = {}
         counts = {}
@@ -124,11 +170,11 @@ class Counts:
             of_word = np.flatnonzero(pairs[:, 0] == place)
             rows[word] = row[of_word]
             counts[word] = fields[of_word]
-        return cls(ids, rows, counts)
+        return cls(values[starts], values[starts + 1], rows, counts)
 
     def together(self, clause: Clause) -> Ids:
         """Return the rows that have all terms of a phrase in one field."""
-        table = np.ones((len(self.ids), len(_FIELDS)), np.bool)
+        table = np.ones((len(self.ids), len(TERM_FIELDS)), np.bool)
         for term in clause:
             held = np.zeros_like(table)
             held[self.rows[term]] = self.counts[term] > 0
@@ -152,7 +198,7 @@ class Scoring:
 
     def reading(self) -> JSON:
         """Return the options of a search that read what scores are computed from."""
-        return {"docvalue_fields": ["uid", "length"], "_source": False, **counting(self.words)}
+        return {"_source": False, **counting(self.words)}
 
     def needs_texts(self, counts: Counts) -> Ids:
         """Return the chunks whose terms must be read: those that may contain a phrase, or the beginning of a term."""
@@ -165,13 +211,12 @@ class Scoring:
         rows += [counts.together(clause) for clause in self.clauses if len(clause) > 1]
         return counts.ids[np.unique(np.concatenate(rows))]
 
-    def scores(self, hits: Sequence[JSON], counts: Counts, texts: Texts) -> Scores:
+    def scores(self, counts: Counts, texts: Texts) -> Scores:
         """Return the BM25 scores of chunks: SQLite's operations in the same order."""
-        lengths = np.array([each["fields"]["length"][0] for each in hits], np.int64)
         mean = self.length / max(self.chunks, 1) or 1.0
         weights = self.weights
-        norms = weights.k1 * (1 - weights.b + weights.b * lengths / mean)
-        scores = np.zeros(len(hits))
+        norms = weights.k1 * (1 - weights.b + weights.b * counts.lengths / mean)
+        scores = np.zeros(len(counts.ids))
         for clause, worth, prefix in self.scored:
             if len(clause) == 1 and not prefix:
                 found = counts.rows[clause[0]]
@@ -184,6 +229,33 @@ class Scoring:
                 frequencies += (weights.headings - weights.body) * numbers[:, 1]
             scores[found] += worth * (frequencies * (weights.k1 + 1.0) / (frequencies + norms[found]))
         return scores
+
+
+@dataclass(frozen=True, slots=True)
+class NamedHits:
+    """The hits of a query by words, and `further` ones that are not ranked, with the counts of its terms in each."""
+
+    hits: Sequence[JSON]
+    counts: Counts
+    further: Counts
+    scoring: Scoring
+
+    @classmethod
+    def of(cls, hits: Sequence[JSON], further: Sequence[JSON], scoring: Scoring) -> NamedHits:
+        """Read the counts that searches with the options of `counting` returned."""
+        return cls(hits, Counts.of(hits, scoring.words), Counts.of(further, scoring.words), scoring)
+
+    @property
+    def read(self) -> Texts:
+        """Return the terms that were read with hits."""
+        if not self.hits or "body" not in self.hits[0].get("_source", ()):
+            return {}
+        return {uid_of(each): terms_of(each["_source"]) for each in self.hits}
+
+    @property
+    def needed(self) -> Ids:
+        """Return the hits whose terms must be looked at."""
+        return np.union1d(self.scoring.needs_texts(self.counts), self.scoring.needs_texts(self.further))
 
 
 def occurrences(ids: Ids, clause: Clause, texts: Texts, *, prefix: bool) -> tuple[Ids, NDArray[np.int64]]:
@@ -203,7 +275,7 @@ def occurrences(ids: Ids, clause: Clause, texts: Texts, *, prefix: bool) -> tupl
         if any(counts):
             rows.append(row)
             found.append(counts)
-    return np.array(rows, np.int64), np.array(found, np.int64).reshape(-1, len(_FIELDS))
+    return np.array(rows, np.int64), np.array(found, np.int64).reshape(-1, len(TERM_FIELDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,77 +295,74 @@ class OpenSearchLexical(Lexical):
                 "minimum_should_match": int(not query.required),
             }
         }
-        size = min(limit + SLACK, MOST_HITS)
+        size = min(limit + min(max(limit, LEAST_SLACK), SLACK), MOST_HITS)
         return {"size": size, "track_total_hits": False, "query": wanted, **scoring.reading()}
 
     def scoring(self, query: Query, weights: FieldWeights) -> Scoring:
         """Return how candidates are scored; without alternatives, nothing can match."""
-        if weights.by_match:
-            query = replace(query, worths=dict.fromkeys(query.variants, 1.0))
-        every = alternatives(query)
-        forms = chain.from_iterable(query.languages.forms.values())
-        clauses = [*dict.fromkeys((*query.required, *query.clauses, *query.variants, *forms, *query.anchors))]
-        # In which chunks a phrase occurs is known only where its terms do.
-        single = {((term,), False) for clause in clauses for term in clause}
-        frequencies = self._frequencies({(clause, prefix) for clause, _, prefix in every} | single)
+        sought = _Clauses.by(query, weights)
+        frequencies = self._frequencies(sought.counted)
         chunks, length = self._totals()
         scored = []
-        for clause, worth, prefix in every:
+        for clause, worth, prefix in sought.alternatives:
             frequency = frequencies[clause, prefix]
             if frequency:
                 scored.append((clause, worth * okapi_idf(chunks, frequency), prefix))
         terms = {term for clause, _, prefix in scored if not prefix for term in clause}
-        terms |= {term for (term,), _ in single if frequencies[(term,), False]}
-        present = [clause for clause in clauses if terms.issuperset(clause)]
+        terms |= {term for clause in sought.clauses for term in clause if frequencies[(term,), False]}
+        present = [clause for clause in sought.clauses if terms.issuperset(clause)]
         return Scoring(scored, present[:MOST_CLAUSES], sorted(terms), weights, chunks, length)
 
-    def ranking(self, hits: Sequence[JSON], scoring: Scoring, limit: int, others: Sequence[JSON] = ()) -> Ranking:
-        """Return the ranking of candidates, remembering which of the query's clauses they and `others` contain."""
-        counts = Counts.of(hits, scoring.words)
-        further = Counts.of(others, scoring.words)
-        texts = {
-            each["fields"]["uid"][0]: _terms(each["_source"]) for each in hits if "body" in each.get("_source", ())
-        }
-        wanted = np.union1d(scoring.needs_texts(counts), scoring.needs_texts(further))
-        texts |= self._texts(wanted[~np.isin(wanted, [*texts])])
-        scores = scoring.scores(hits, counts, texts)
-        for each in (counts, further):
-            self._remember(scoring.clauses, each, texts)
+    def count(self, queries: Sequence[tuple[Query, FieldWeights]]) -> None:
+        """Count what some queries ask for in one request."""
+        self._frequencies(each for query, weights in queries for each in _Clauses.by(query, weights).counted)
+
+    def texts_for(self, named: Sequence[NamedHits]) -> Texts:
+        """Return the terms of all hits whose terms must be looked at, which are read in one request."""
+        texts = {id: terms for each in named for id, terms in each.read.items()}
+        wanted = np.unique(np.concatenate([np.empty(0, np.int64), *(each.needed for each in named)]))
+        return texts | self._texts(wanted[~np.isin(wanted, [*texts])])
+
+    def ranking(self, named: NamedHits, texts: Texts, limit: int) -> Ranking:
+        """Return the ranking of candidates, remembering which of the query's clauses all hits contain."""
+        counts = named.counts
+        scores = named.scoring.scores(counts, texts)
+        for each in (counts, named.further):
+            self._remember(named.scoring.clauses, each, texts)
         order = np.lexsort((counts.ids, -scores))[:limit]
         return Ranking(counts.ids[order], scores[order])
 
-    def _texts(self, ids: Ids) -> dict[int, Sequence[Clause]]:
+    def _texts(self, ids: Ids) -> dict[int, FieldTerms]:
         """Return the terms of chunks by field."""
         bodies = []
         for start in range(0, len(ids), PAGE):
             some = [terms("uid", ids[start : start + PAGE].tolist())]
-            bodies.append(self.rows.body("chunk", some, size=PAGE, _source=["uid", *_FIELDS]))
-        found: dict[int, Sequence[Clause]] = {}
+            bodies.append(self.rows.body("chunk", some, size=PAGE, _source=["uid", *TERM_FIELDS]))
+        found: dict[int, FieldTerms] = {}
         for answer in self.rows.search_all(bodies):
             for each in answer["hits"]["hits"]:
                 row = each["_source"]
-                found[row["uid"]] = _terms(row)
+                found[row["uid"]] = terms_of(row)
         return found
 
     def _remember(self, clauses: Iterable[Clause], counts: Counts, texts: Texts) -> None:
         """Remember which of the chunks of a search contain each clause."""
-        known: dict[Clause, tuple[Ids, Ids]] = self.rows.cached("held", dict)
-        if len(known) > PAGE:
-            known.clear()
+        known = self._known_holders
+        seen = counts.ids.tolist()
         for clause in clauses:
             if len(clause) == 1:
                 rows = counts.rows[clause[0]]
             else:
                 rows, _ = occurrences(counts.ids, clause, texts, prefix=False)
-            self._note(known, clause, counts.ids, counts.ids[rows])
+            _note(known, clause, seen, counts.ids[rows].tolist())
 
-    @staticmethod
-    def _note(known: dict[Clause, tuple[Ids, Ids]], clause: Clause, seen: Ids, holders: Ids) -> None:
-        former = known.get(clause)
-        if former and len(former[0]) < _MOST_SEEN:
-            seen = np.union1d(former[0], seen)
-            holders = np.union1d(former[1], holders)
-        known[clause] = seen, holders
+    @property
+    def _known_holders(self) -> dict[Clause, _Holders]:
+        """Return what is known of the chunks that contain each clause."""
+        known: dict[Clause, _Holders] = self.rows.cached("held", dict)
+        if len(known) > PAGE:
+            known.clear()
+        return known
 
     def _totals(self) -> tuple[int, int]:
         """Return the number of chunks and of their terms."""
@@ -352,28 +421,44 @@ class OpenSearchLexical(Lexical):
         return all(len(term) >= _LONGEST_TERM or term in vocabulary.get(term[:1], ()) for term in clause)
 
     def holders(self, clauses: Sequence[Clause], ids: Ids) -> NDArray[np.bool_]:
-        known: dict[Clause, tuple[Ids, Ids]] = self.rows.cached("held", dict)
-        unseen = np.empty(0, np.int64), np.empty(0, np.int64)
+        known = self._known_holders
+        wanted = ids.tolist()
         present = self.document_frequencies([*dict.fromkeys(chain.from_iterable(clauses))])
         bodies = []
-        read: list[tuple[Clause, Ids]] = []
-        held: dict[Clause, Ids] = {}
-        for clause in dict.fromkeys(clauses):
-            seen, held[clause] = known.get(clause, unseen)
-            missing = ids[~np.isin(ids, seen)]
+        read: list[tuple[Clause, list[int]]] = []
+        former = {clause: known.get(clause, _UNSEEN) for clause in clauses}
+        fresh: dict[Clause, set[int]] = {clause: set() for clause in clauses}
+        for clause, each in former.items():
+            missing = [id for id in wanted if id not in each.seen]
             if not clause or not all(term in present for term in clause):
-                self._note(known, clause, missing, missing[:0])
+                _note(known, clause, missing, ())
                 continue
             for start in range(0, len(missing), PAGE):
                 some = missing[start : start + PAGE]
-                narrow = [terms("uid", some.tolist()), contains(clause)]
+                narrow = [terms("uid", some), contains(clause)]
                 bodies.append(self.rows.body("chunk", narrow, size=PAGE, _source=False, docvalue_fields=["uid"]))
                 read.append((clause, some))
         for (clause, some), answer in zip(read, self.rows.search_all(bodies), strict=True):
-            found = np.array(sorted(each["fields"]["uid"][0] for each in answer["hits"]["hits"]), np.int64)
-            held[clause] = np.union1d(held[clause], found)
-            self._note(known, clause, some, found)
-        return np.array([np.isin(ids, held[clause]) for clause in clauses], np.bool_).reshape(len(clauses), len(ids))
+            holders = [each["fields"]["uid"][0] for each in answer["hits"]["hits"]]
+            fresh[clause].update(holders)
+            _note(known, clause, some, holders)
+        held = [[id in former[clause].holders or id in fresh[clause] for id in wanted] for clause in clauses]
+        return np.array(held, np.bool_).reshape(len(clauses), len(ids))
+
+    def sequences(self, ids: Ids) -> TermSequences | None:
+        """Return the terms of chunks that a search has read as hits."""
+        read: dict[int, FieldTerms] = self.rows.cached(TERMS_READ, dict)
+        found = [read.get(id) for id in ids.tolist()]
+        if None in found:
+            return None
+        fields = [each for each in found if each]
+        every = {*chain.from_iterable(chain.from_iterable(fields))}
+        numbers = {term: number for number, term in enumerate(sorted(every))}
+        spelled = [each for title, _, body in fields for each in (title, body)]
+        values = np.array([numbers[term] for term in chain.from_iterable(spelled)], np.int32)
+        ends = np.cumsum([0, *map(len, spelled)])
+        bounds = ends[2 * np.arange(len(fields))[:, None] + np.arange(3)]
+        return TermSequences(values, bounds, numbers.get)
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         frequencies = self._frequencies([((term,), False) for term in terms])
@@ -389,15 +474,19 @@ class OpenSearchLexical(Lexical):
         self._frequencies([(clause, False) for clause in clauses])
         scorings = [self.scoring(query, weights) for query in queries]
         places = [place for place, scoring in enumerate(scorings) if scoring.scored]
-        reading = {"size": _EXAMPLES, "_source": [*HIT, *_FIELDS], "sort": ["_score", {"uid": "asc"}]}
+        reading = {"size": _EXAMPLES, "_source": [*HIT, *TERM_FIELDS], "sort": ["_score", {"uid": "asc"}]}
         bodies = [{**self.candidates(queries[place], scorings[place], 1), **reading} for place in places]
         answers = self.rows.search_all(bodies)
         passages: dict[int, JSON] = self.rows.cached(("chunks", *HIT), dict)
         found = [Ranking.empty() for _ in clauses]
+        named = []
         for place, answer in zip(places, answers, strict=True):
             hits = answer["hits"]["hits"]
             passages.update((each["_source"]["uid"], each["_source"]) for each in hits)
-            found[place] = self.ranking(hits, scorings[place], 1)
+            named.append(NamedHits.of(hits, (), scorings[place]))
+        texts = self.texts_for(named)
+        for place, each in zip(places, named, strict=True):
+            found[place] = self.ranking(each, texts, 1)
         return found
 
     def vocabulary(
@@ -422,9 +511,26 @@ class OpenSearchLexical(Lexical):
         return self.rows.values("chunk", "vocabulary", include=literal(start) + ANYTHING)
 
 
-def _terms(row: JSON) -> Sequence[Clause]:
-    """Return the terms of a chunk's row by field."""
-    return tuple(tuple(row[name].split()) for name in _FIELDS)
+@dataclass(frozen=True, slots=True)
+class _Holders:
+    """Chunks of which it is known whether they contain a clause, and those that do."""
+
+    seen: set[int]
+    holders: set[int]
+
+
+_UNSEEN = _Holders(set(), set())
+
+
+def _note(known: dict[Clause, _Holders], clause: Clause, seen: Iterable[int], holders: Iterable[int]) -> None:
+    """Remember which of some chunks contain a clause."""
+    former = known.get(clause)
+    if former is None or len(former.seen) > _MOST_SEEN:
+        known[clause] = _Holders({*seen}, {*holders})
+        return
+    # Another thread takes those that it does not see among the holders for none, once they were seen.
+    former.holders.update(holders)
+    former.seen.update(seen)
 
 
 def _boosted(clause: Clause, *, prefix: bool, boost: float) -> JSON:

@@ -22,6 +22,11 @@ from rifflux.text.names import credits_of
 from rifflux.text.properties import searchable_properties
 from rifflux.types import LICENSED, Chunk, Document, Hit, Identifier, Lines, Link, Part, Tag, Why
 
+try:
+    from orjson import loads as _loads
+except ImportError:  # Without it, no cluster is connected to.
+    from json import loads as _loads  # type: ignore[assignment]
+
 #: The counts of a term in a chunk: its digest, then title, headings and body.
 PACKED = np.dtype([("term", "<u8"), ("counts", "<u2", 3)])
 #: The fields of a chunk's row that its names and facts are read from.
@@ -32,6 +37,11 @@ HIT = ("uid", "owner", "facts", "passage")
 OUTLINE = ("outline", "path", "namespace", "chunks", "owner", "place")
 #: Those that a chunk is put by again, without its terms.
 CHUNK_STORED = ("uid", "document", "position", "hash", "length", "facts", "passage", "waiting", "words")
+#: Those that have the terms of a chunk, and the name under which terms are cached that were read with hits.
+TERM_FIELDS = ("title", "headings", "body")
+TERMS_READ = "terms read"
+#: The terms of a chunk by field.
+FieldTerms = tuple[tuple[str, ...], ...]
 #: Stands for the time of an undated document, after all others.
 UNDATED = 1e18
 
@@ -231,9 +241,18 @@ def packed(fields: Sequence[Sequence[str]]) -> str:
     return base64.b64encode(rows.tobytes()).decode()
 
 
+def terms_of(row: Mapping[str, Any]) -> FieldTerms:
+    """Return the terms of a chunk by field."""
+    return tuple(tuple(row[name].split()) for name in TERM_FIELDS)
+
+
 def facts_of(row: Mapping[str, Any]) -> ChunkFacts:
     """Return the names and facts of a chunk."""
-    facts = json.loads(row["facts"])
+    try:
+        facts = _loads(row["facts"])
+    except ValueError:
+        # Half of a surrogate pair is no JSON to it.
+        facts = json.loads(row["facts"])
     return ChunkFacts(
         facts["title"],
         tuple(facts["headings"]),

@@ -10,9 +10,19 @@ from typing import Any
 import numpy as np
 
 from rifflux.errors import Busy, InvalidArgument, ModelMismatch, OutOfScope
-from rifflux.store.opensearch.engine import CHUNKS, PAGE, WORLD, Action, ClusterIndex, OwnedRows, row_id, vector_field
+from rifflux.store.opensearch.engine import (
+    CHUNKS,
+    MOST_VALUES,
+    PAGE,
+    WORLD,
+    Action,
+    ClusterIndex,
+    OwnedRows,
+    row_id,
+    vector_field,
+)
 from rifflux.store.opensearch.filters import JSON, all_of, conditions, none_of, terms
-from rifflux.store.opensearch.lexical import MOST_HITS, word_conditions
+from rifflux.store.opensearch.lexical import MOST_HITS, uid_of, word_conditions
 from rifflux.store.semantic import Generation, Generations, ModelInfo, Pending, Semantic, State
 from rifflux.types import Ids, Query, Ranking, Scores, Vectors
 
@@ -70,7 +80,7 @@ class OpenSearchSemantic(Semantic):
 
     def ranking(self, hits: Sequence[JSON], limit: int) -> Ranking:
         """Return the ranking of hits, by cosine."""
-        ids = np.array([each["fields"]["uid"][0] for each in hits], np.int64)
+        ids = np.array([uid_of(each) for each in hits], np.int64)
         cosines = cosines_of(np.array([each["_score"] for each in hits], np.float64))
         order = np.lexsort((ids, -cosines))[:limit]
         return Ranking(ids[order], cosines[order])
@@ -139,17 +149,22 @@ class OpenSearchSemantic(Semantic):
             return {}
         found = {}
         for start in range(0, len(hashes), PAGE):
-            narrow = [terms("hash", hashes[start : start + PAGE]), has_vector(field)]
-            for row in self.rows.scan("chunk", narrow, ("hash", field)):
+            some = hashes[start : start + PAGE]
+            narrow = [terms("hash", some), has_vector(field)]
+            for row in self.rows.scan("chunk", narrow, ("hash", field), among=[CHUNKS, *map(_of_text, some)]):
                 found[row["hash"]] = np.array(row[field], np.float32)
         return {hash: found[hash] for hash in hashes if hash in found}
 
     def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
         field = self._field(model)
         narrow = [] if field is None else [none_of([has_vector(field)])]
-        fields = ("uid", "hash", "facts", "passage", "waiting")
+        fields = ("uid", "owner", "hash", "facts", "passage", "waiting")
         waiting: list[Pending] = []
+        known = self.rows.engine.chunk_rows
         for row in self.rows.scan("chunk", narrow, fields, ["uid"]):
+            if len(known) > MOST_VALUES:
+                known.clear()
+            known[row["owner"], row["uid"]] = row["_id"]
             waiting.append(_pending(row))
             if len(waiting) == batch:
                 yield waiting
@@ -167,17 +182,19 @@ class OpenSearchSemantic(Semantic):
         for id, hash, vector in zip(ids, hashes, vectors, strict=True):
             if id not in rows:
                 continue
-            values = np.asarray(vector, np.float32).astype(np.float64).tolist()
+            values = np.ascontiguousarray(vector, np.float32)
             script = {"source": _PUT, "params": {"hash": hash, "field": field, "vector": values}}
             actions.append(("update", rows[id], {"script": script}))
-        answers = self.rows.write([*actions, self.rows.change()])
+        answers = self.rows.write([*actions, self.rows.change()], among=map(_of_text, hashes))
         return sum(each.get("result") == "updated" for each in answers[:-1])
 
     def _rows_of(self, ids: Sequence[int]) -> dict[int, str]:
-        """Return the ids of the visible rows of chunks."""
-        found: dict[int, str] = {}
-        for start in range(0, len(ids), PAGE):
-            narrow = [terms("uid", [*map(int, ids[start : start + PAGE])])]
+        """Return the ids of the rows of chunks: as they were read last with the text, or else as they are visible."""
+        known = self.rows.engine.chunk_rows
+        found = {int(id): row for id in ids if (row := known.pop((self.rows.owner, int(id)), ""))}
+        missing = [int(id) for id in ids if int(id) not in found]
+        for start in range(0, len(missing), PAGE):
+            narrow = [terms("uid", missing[start : start + PAGE])]
             found |= {row["uid"]: row["_id"] for row in self.rows.scan("chunk", narrow, ("uid",), among=[CHUNKS])}
         return found
 
@@ -198,6 +215,11 @@ class OpenSearchSemantic(Semantic):
         if self.rows.owners != ("",):
             raise OutOfScope("this concerns the whole index: ask who looks after it")
         return OpenSearchGenerations(self.rows.engine)
+
+
+def _of_text(hash: int) -> str:
+    """Return the name of a refresh that is due if a text with this hash got a vector."""
+    return f"text {hash}"
 
 
 def _pending(row: Mapping[str, Any]) -> Pending:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from time import perf_counter
 
@@ -17,7 +18,16 @@ from rifflux.store.opensearch.address import ClusterAddress
 from rifflux.store.opensearch.catalog import OpenSearchCatalog
 from rifflux.store.opensearch.engine import MOST_STATES, NAMELESS, PAGE, ClusterIndex, OwnedRows, vector_field
 from rifflux.store.opensearch.filters import JSON, all_of, none_of, terms
-from rifflux.store.opensearch.lexical import MOST_HITS, SLACK, OpenSearchLexical, counting
+from rifflux.store.opensearch.lexical import (
+    MOST_HITS,
+    SLACK,
+    NamedHits,
+    OpenSearchLexical,
+    Scoring,
+    Texts,
+    counting,
+    uid_of,
+)
 from rifflux.store.opensearch.mapping import SCHEMA_VERSION
 from rifflux.store.opensearch.records import NOT_RECORDS, OpenSearchRecords
 from rifflux.store.opensearch.rows import FACTS
@@ -28,6 +38,40 @@ from rifflux.types import Ranking
 
 #: Owners whose totals are read in one request.
 TOGETHER = 200
+#: Searches that are asked for in the first request of several, and at most in a later one; each time twice as many as
+#: before, or half, if that took longer.
+FEW = 4
+AT_ONCE = 64
+QUICK_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A request as searches of the cluster: by words, the first hits perhaps scored by cosine, then by meaning."""
+
+    request: CandidateRequest
+    scoring: Scoring
+    bodies: Sequence[JSON]
+    lexical: int
+    is_rescored: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Hits:
+    """What the cluster found: the hits of each search, those by words with the counts of terms, those by meaning."""
+
+    search: _Search
+    answers: Sequence[Sequence[JSON]]
+    named: NamedHits
+    similar: Sequence[JSON]
+
+    @classmethod
+    def of(cls, search: _Search, answers: Sequence[Sequence[JSON]]) -> _Hits:
+        ranked = [each for hits in answers[: search.lexical] for each in hits]
+        similar = [each for hits in answers[search.lexical :] for each in hits]
+        distinct = {uid_of(each): each for each in ranked}
+        others = answers[search.lexical] if similar and LEXICAL in search.request.channels else []
+        return cls(search, answers, NamedHits.of([*distinct.values()], others, search.scoring), similar)
 
 
 class OpenSearchStore(Store):
@@ -139,15 +183,43 @@ class OpenSearchStore(Store):
     # Searching
 
     def search(self, request: CandidateRequest) -> CandidateResponse:
+        (found,) = self.search_each([request])
+        return found
+
+    def search_each(self, requests: Sequence[CandidateRequest]) -> list[CandidateResponse]:
+        found: list[CandidateResponse] = []
+        number = FEW
+        while left := requests[len(found) :]:
+            start = perf_counter()
+            found += self._search_some(left[:number])
+            # How long searches take depends on the index and on the cluster's load.
+            if perf_counter() - start < QUICK_SECONDS:
+                number = min(2 * number, AT_ONCE)
+            else:
+                number = max(number // 2, 1)
+        return found
+
+    def _search_some(self, requests: Sequence[CandidateRequest]) -> list[CandidateResponse]:
+        start = perf_counter()
+        self.lexical.count([(each.query, each.weights) for each in requests])
+        searches = [self._bodies(each) for each in requests]
+        bodies = [body for each in searches for body in each.bodies]
+        answers = iter(self.rows.search_all(bodies, omitted=NAMELESS))
+        answered = [[next(answers)["hits"]["hits"] for _ in each.bodies] for each in searches]
+        hits = [_Hits.of(each, some) for each, some in zip(searches, answered, strict=True)]
+        texts = self.lexical.texts_for([each.named for each in hits if LEXICAL in each.search.request.channels])
+        elapsed = (perf_counter() - start) * 1e3
+        return [self._response(each, texts, elapsed) for each in hits]
+
+    def _bodies(self, request: CandidateRequest) -> _Search:
+        """Return the searches of the cluster that a request takes."""
         run = request.execution
         query = request.query
-        start = perf_counter()
         names = [*request.channels]
         has_words = LEXICAL in names
         has_meaning = len(names) > has_words
         scoring = self.lexical.scoring(query, request.weights)
         bodies: list[JSON] = []
-        best = 0
         is_rescored = False
         if has_words and scoring.scored:
             body = self.lexical.candidates(query, scoring, run.limit)
@@ -173,35 +245,36 @@ class OpenSearchStore(Store):
             self.engine.bounds.field = self.semantic.field
             size = nearest["size"]
             near = min(DESCRIBED[LEXICAL], size)
-            first = {**nearest, "size": near, "docvalue_fields": ["uid"], **counting(scoring.words)}
+            first = {**nearest, "size": near, "docvalue_fields": [], **counting(scoring.words)}
             if request.described:
                 first["_source"] = FACTS
             bodies.append(first)
             if size > near:
                 bodies.append({**nearest, "from": near, "size": size - near})
-        answers = [each["hits"]["hits"] for each in self.rows.search_all(bodies, omitted=NAMELESS)]
-        ranked = [each for hits in answers[:lexical] for each in hits]
-        similar = [each for hits in answers[lexical:] for each in hits]
+        return _Search(request, scoring, bodies, lexical, is_rescored)
+
+    def _response(self, hits: _Hits, texts: Texts, elapsed: float) -> CandidateResponse:
+        search = hits.search
+        request = search.request
+        names = [*request.channels]
+        run = request.execution
         rankings: dict[str, Ranking] = {}
         for name in names:
             if name == LEXICAL:
-                distinct = {each["fields"]["uid"][0]: each for each in ranked}
-                others = answers[lexical] if nearest else []
-                rankings[name] = self.lexical.ranking([*distinct.values()], scoring, run.limit, others)
+                rankings[name] = self.lexical.ranking(hits.named, texts, run.limit)
             else:
-                rankings[name] = self.semantic.ranking(similar, run.sufficient)
+                rankings[name] = self.semantic.ranking(hits.similar, run.sufficient)
         cosines: dict[int, float] = {}
-        if is_rescored and lexical:
-            known = [each for each in answers[0] if each["_score"] > 0]
+        if search.is_rescored:
+            known = [each for each in hits.answers[0] if each["_score"] > 0]
             scores = cosines_of(np.array([each["_score"] for each in known], np.float64))
-            ids = [each["fields"]["uid"][0] for each in known]
+            ids = [uid_of(each) for each in known]
             cosines = dict(zip(ids, scores.tolist(), strict=True))
         facts: Mapping[int, ChunkFacts] = {}
         if request.described:
-            self.catalog.note_facts([each for hits in answers for each in hits])
+            self.catalog.note_facts([each for some in hits.answers for each in some])
             described = np.unique(np.concatenate([rankings[name].ids[: DESCRIBED[name]] for name in names]))
             facts = self.catalog.facts(described)
-        elapsed = (perf_counter() - start) * 1e3
         return CandidateResponse(rankings, facts, dict.fromkeys(names, elapsed), cosines)
 
     # Views
