@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import re
@@ -642,3 +643,46 @@ def test_threads_that_ask_at_once_are_answered_alike(filled: SqliteStore) -> Non
     sys.setswitchinterval(interval)
     assert counts == [counts[0]] * len(counts)
     assert [answers(filled, query, ("",)) for query in asked[:20]] == expected
+
+
+GIVEN_BACK = """
+import sys
+from contextlib import closing
+from pathlib import Path
+from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection import derived
+
+if sys.argv[2] == "kept":
+    derived.give_back = lambda: None
+with closing(SqliteStore.open(sys.argv[1])) as store:
+    store.local.build()
+    assert Path(sys.argv[1] + ".words").stat().st_size > derived.LARGE
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    print(sum(int(line.split()[1]) for line in lines if line.startswith("Anonymous:")))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="needs what Linux tells of memory")
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the C library cannot give memory back")
+def test_the_memory_of_a_build_is_given_back(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    store = SqliteStore.open(str(path))
+    store.catalog.write(Placed("c", change("a", "river", first_id=1)))
+    connection = store.view.engine.connection
+    with connection:
+        connection.execute(
+            "with recursive each (id) as (select 2 union all select id + 1 from each where id < 20000) "
+            "insert into chunk (id, uid, document, position, headings, text, span_start, span_end, hash, length) "
+            "select id, id, 1, id, '[]', '', 0, 0, id, 40 from each"
+        )
+        rows = [(id, " ".join(f"w{id * each % 4999}" for each in range(1, 41))) for id in range(2, 20001)]
+        connection.executemany("insert into chunk_terms (rowid, title, headings, body) values (?, '', '', ?)", rows)
+    store.close()
+    memory = {}
+    for way in ("kept", "given back"):
+        path.with_name("index.db.words").unlink(missing_ok=True)
+        done = subprocess.run(
+            [sys.executable, "-c", GIVEN_BACK, str(path), way], capture_output=True, text=True, check=True
+        )
+        memory[way] = int(done.stdout)
+    assert memory["given back"] < memory["kept"] - 10_000

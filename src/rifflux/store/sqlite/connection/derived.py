@@ -28,6 +28,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from hashlib import blake2b
@@ -52,6 +53,8 @@ Task = Callable[[apsw.Connection], bool]
 #: The size of a stamp at the start of a file, so that what follows begins on a memory page.
 STAMP_BYTES = 4096
 _MAGIC = b"RFLXDERV"
+#: The size of a file, in bytes, whose building leaves much freed memory.
+LARGE = 4 << 20
 _DIGEST_BYTES = 16
 
 _TOUCHED = "select distinct chunk from touched where seq > :after and what = :name"
@@ -123,9 +126,10 @@ def _checksum(text: bytes) -> bytes:
 class BackgroundBuilder:
     """Runs a task of one index on demand, never twice at a time. `trouble` is why it last failed, or None."""
 
-    def __init__(self, location: str, task: Task) -> None:
+    def __init__(self, location: str, task: Task, afterwards: Callable[[], None]) -> None:
         self._location = location
         self._task = task
+        self._afterwards = afterwards
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._connection: apsw.Connection | None = None
@@ -204,6 +208,7 @@ class BackgroundBuilder:
                 with self._changed:
                     self._connection = None
                 connection.close()
+                self._afterwards()
 
 
 class DerivedFile:
@@ -222,12 +227,27 @@ class DerivedFile:
         self._refused = ""
         self.damage = ""
         self._changed_at = float("-inf")
-        self.builder = None if read_only else BackgroundBuilder(location, self._maintain)
+        self._inode = self._large()
+        self.builder = None if read_only else BackgroundBuilder(location, self._maintain, self._give_back)
 
     def _maintain(self, connection: apsw.Connection) -> bool:
         if self.elsewhere:
             return self._note(connection)
         return self._keep(connection)
+
+    def _large(self) -> int:
+        """Return the inode of a file whose building takes much memory; 0 without one."""
+        with suppress(OSError):
+            state = self.place.stat()
+            return state.st_ino if state.st_size >= LARGE else 0
+        return 0
+
+    def _give_back(self) -> None:
+        """Return memory to the system if a large file was built."""
+        former = self._inode
+        self._inode = self._large()
+        if self._inode not in (former, 0):
+            give_back()
 
     def _note(self, connection: apsw.Connection) -> bool:
         """Record for the building process that there is no copy, or that it cannot be used."""
@@ -345,6 +365,14 @@ def rebuild(
             return _made(connection, name, format, partial(write, new), lambda: _replace(new, place, old, name))
         finally:
             _sweep(new, old)
+
+
+def give_back() -> None:
+    """Return freed memory to the system, where the C library (glibc) keeps it: a build takes much for a short time."""
+    import ctypes
+
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _made(
