@@ -111,7 +111,7 @@ def put_documents(connection: apsw.Connection, owner: int, wanted: Mapping[tuple
             stored: _Held = {}
         else:
             stored = _make_way(connection, id, row, each.change.chunks)
-        rows.contents.append((id, each.change, each.file is not None))
+        rows.contents.append((id, each.change, files[each.file] is not None))
         _add_chunks(connection, rows, id, each.change, stored, chunk_ids)
     rows.insert(connection)
 
