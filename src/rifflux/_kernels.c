@@ -9,6 +9,7 @@
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 #include <float.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #endif
 
 /* Raised whenever a function changes; a file of another version is not loaded. */
-#define VERSION 4
+#define VERSION 5
 /* Rows that are counted at a time: their sums stay in the processor's cache. */
 #define BLOCK 512
 /* How many rows ahead are fetched, and the 16-bit numbers of a cache line. */
@@ -588,6 +589,141 @@ static int may_be_near(const uint8_t *one, Py_ssize_t size, const uint8_t *other
     return last[length] <= most;
 }
 
+/* Values that are looked for at a time: memory answers for several while it would make one wait. */
+#define SEARCHED 16
+
+/* Writes for each wanted value where it is among known ones, which ascend: what `order` has there, or -1 if it is
+ * missing. */
+static void find_places(const int64_t *known, const int32_t *order, Py_ssize_t size, const int64_t *wanted,
+                        Py_ssize_t count, int64_t *found)
+{
+    for (Py_ssize_t start = 0; start < count; start += SEARCHED) {
+        Py_ssize_t some = count - start < SEARCHED ? count - start : SEARCHED;
+        Py_ssize_t low[SEARCHED] = {0};
+        for (Py_ssize_t left = size; left > 1; left -= left / 2)
+            for (Py_ssize_t each = 0; each < some; each++)
+                low[each] += known[low[each] + left / 2 - 1] < wanted[start + each] ? left / 2 : 0;
+        for (Py_ssize_t each = 0; each < some; each++) {
+            int is_known = size && known[low[each]] == wanted[start + each];
+            found[start + each] = is_known ? order[low[each]] : -1;
+        }
+    }
+}
+
+/* Writes the place from 1 and the score of each id in a ranking, NaN for one that is missing. The ids ascend; of several
+ * entries of an id, the first counts. */
+static void find_ranks(const int64_t *ids, Py_ssize_t count, const int64_t *ranked, const double *given, Py_ssize_t size,
+                       double *ranks, double *scores)
+{
+    for (Py_ssize_t each = 0; each < count; each++)
+        ranks[each] = scores[each] = NAN;
+    for (Py_ssize_t end = count ? size : 0; end > 0; end -= SEARCHED) {
+        Py_ssize_t start = end < SEARCHED ? 0 : end - SEARCHED, some = end - start;
+        Py_ssize_t low[SEARCHED] = {0};
+        for (Py_ssize_t left = count; left > 1; left -= left / 2)
+            for (Py_ssize_t each = 0; each < some; each++)
+                low[each] += ids[low[each] + left / 2 - 1] < ranked[start + each] ? left / 2 : 0;
+        for (Py_ssize_t each = some - 1; each >= 0; each--)
+            if (ids[low[each]] == ranked[start + each]) {
+                ranks[low[each]] = (double)(start + each + 1);
+                scores[low[each]] = given[start + each];
+            }
+    }
+}
+
+/* A row with the bits of its score, which ascend as scores fall. */
+typedef struct {
+    uint64_t key;
+    int64_t id;
+} Ranked;
+
+/* Sorts rows by one of their numbers, stably, and returns which of two places they are in. */
+static Ranked *sort_by(Ranked *rows, Ranked *other, Py_ssize_t count, int by_id)
+{
+    for (int shift = 0; shift < 64; shift += 8) {
+        Py_ssize_t starts[257] = {0};
+        for (Py_ssize_t row = 0; row < count; row++)
+            starts[((by_id ? (uint64_t)rows[row].id ^ (1ull << 63) : rows[row].key) >> shift & 255) + 1]++;
+        int digit = 0;
+        while (digit < 256 && starts[digit + 1] < count)
+            digit++;
+        if (digit < 256 && starts[digit + 1] == count)
+            continue; /* All have the same. */
+        for (digit = 1; digit < 256; digit++)
+            starts[digit] += starts[digit - 1];
+        for (Py_ssize_t row = 0; row < count; row++) {
+            uint64_t number = by_id ? (uint64_t)rows[row].id ^ (1ull << 63) : rows[row].key;
+            other[starts[number >> shift & 255]++] = rows[row];
+        }
+        Ranked *sorted = other;
+        other = rows;
+        rows = sorted;
+    }
+    return rows;
+}
+
+/* Buckets that scores are counted in. */
+#define BUCKETS 4096
+
+/* Writes the `limit` rows of highest score in order, ties by id, and returns their number; -1 if memory is lacking. */
+static Py_ssize_t select_best(const int64_t *ids, const double *scores, Py_ssize_t count, Py_ssize_t limit,
+                              int64_t *found, double *values)
+{
+    double least = count ? scores[0] : 0, greatest = least;
+    for (Py_ssize_t row = 1; row < count; row++) {
+        least = scores[row] < least ? scores[row] : least;
+        greatest = scores[row] > greatest ? scores[row] : greatest;
+    }
+    /* Rows in buckets up to that of the last one are sorted: equal scores are in the same. */
+    double scale = (BUCKETS - 1) / (greatest - least);
+    uint16_t *buckets = NULL;
+    Py_ssize_t size = count;
+    int last = BUCKETS;
+    if (limit < count && scale > 0 && scale <= DBL_MAX) {
+        Py_ssize_t sizes[BUCKETS] = {0};
+        if (!(buckets = malloc((size_t)count * sizeof *buckets)))
+            return -1;
+        for (Py_ssize_t row = 0; row < count; row++) {
+            double place = (greatest - scores[row]) * scale;
+            buckets[row] = (uint16_t)(place < BUCKETS - 1 ? place : BUCKETS - 1);
+            sizes[buckets[row]]++;
+        }
+        for (last = 0, size = sizes[0]; size < limit; size += sizes[++last])
+            ;
+    }
+    Ranked *rows = malloc(2 * (size_t)size * sizeof *rows + 1), *sorted = rows;
+    if (!rows) {
+        free(buckets);
+        return -1;
+    }
+    Py_ssize_t kept = 0;
+    for (Py_ssize_t row = 0; row < count; row++) {
+        if (buckets && buckets[row] > last)
+            continue;
+        double score = scores[row] + 0.0; /* There is no negative zero. */
+        uint64_t bits;
+        memcpy(&bits, &score, sizeof bits);
+        rows[kept++] = (Ranked){bits >> 63 ? bits : ~(bits | 1ull << 63), ids[row]};
+    }
+    sorted = sort_by(rows, rows + size, size, 0);
+    int ties = 0;
+    for (Py_ssize_t row = 1; row < size; row++)
+        ties |= sorted[row].key == sorted[row - 1].key;
+    if (ties) {
+        sorted = sort_by(sorted, sorted == rows ? rows + size : rows, size, 1);
+        sorted = sort_by(sorted, sorted == rows ? rows + size : rows, size, 0);
+    }
+    size = size < limit ? size : limit;
+    for (Py_ssize_t row = 0; row < size; row++) {
+        uint64_t key = sorted[row].key, bits = key >> 63 ? key : ~key & ~(1ull << 63);
+        memcpy(values + row, &bits, sizeof bits);
+        found[row] = sorted[row].id;
+    }
+    free(rows);
+    free(buckets);
+    return size;
+}
+
 /* Gets a buffer of items of a size and number of dimensions; all but `strided` ones are contiguous. */
 static int get_buffer(PyObject *given, Py_buffer *view, Py_ssize_t size, int dimensions, int flags, const char *name)
 {
@@ -641,6 +777,106 @@ query:
     PyBuffer_Release(&query);
 signs:
     PyBuffer_Release(&signs);
+    return result;
+}
+
+static PyObject *places(PyObject *self, PyObject *const *given, Py_ssize_t number)
+{
+    (void)self;
+    Py_buffer known, order, wanted, found;
+    PyObject *result = NULL;
+    if (!has_arguments(number, 4) || get_buffer(given[0], &known, 8, 1, PyBUF_C_CONTIGUOUS, "known") < 0)
+        return NULL;
+    if (get_buffer(given[1], &order, 4, 1, PyBUF_C_CONTIGUOUS, "order") < 0)
+        goto known;
+    if (get_buffer(given[2], &wanted, 8, 1, PyBUF_C_CONTIGUOUS, "wanted") < 0)
+        goto order;
+    if (get_buffer(given[3], &found, 8, 1, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "found") < 0)
+        goto wanted;
+    if (order.shape[0] == known.shape[0] && found.shape[0] == wanted.shape[0]) {
+        Py_BEGIN_ALLOW_THREADS
+        find_places(known.buf, order.buf, known.shape[0], wanted.buf, wanted.shape[0], found.buf);
+        Py_END_ALLOW_THREADS
+        Py_INCREF(Py_None);
+        result = Py_None;
+    } else
+        PyErr_SetString(PyExc_ValueError, "the shapes do not fit");
+    PyBuffer_Release(&found);
+wanted:
+    PyBuffer_Release(&wanted);
+order:
+    PyBuffer_Release(&order);
+known:
+    PyBuffer_Release(&known);
+    return result;
+}
+
+static PyObject *ranks(PyObject *self, PyObject *const *given, Py_ssize_t number)
+{
+    (void)self;
+    Py_buffer ids, ranked, values, found, scores;
+    PyObject *result = NULL;
+    if (!has_arguments(number, 5) || get_buffer(given[0], &ids, 8, 1, PyBUF_C_CONTIGUOUS, "ids") < 0)
+        return NULL;
+    if (get_buffer(given[1], &ranked, 8, 1, PyBUF_C_CONTIGUOUS, "ranked") < 0)
+        goto ids;
+    if (get_buffer(given[2], &values, 8, 1, PyBUF_C_CONTIGUOUS, "values") < 0)
+        goto ranked;
+    if (get_buffer(given[3], &found, 8, 1, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "found") < 0)
+        goto values;
+    if (get_buffer(given[4], &scores, 8, 1, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "scores") < 0)
+        goto found;
+    Py_ssize_t count = ids.shape[0];
+    if (values.shape[0] == ranked.shape[0] && found.shape[0] == count && scores.shape[0] == count) {
+        Py_BEGIN_ALLOW_THREADS
+        find_ranks(ids.buf, count, ranked.buf, values.buf, ranked.shape[0], found.buf, scores.buf);
+        Py_END_ALLOW_THREADS
+        Py_INCREF(Py_None);
+        result = Py_None;
+    } else
+        PyErr_SetString(PyExc_ValueError, "the shapes do not fit");
+    PyBuffer_Release(&scores);
+found:
+    PyBuffer_Release(&found);
+values:
+    PyBuffer_Release(&values);
+ranked:
+    PyBuffer_Release(&ranked);
+ids:
+    PyBuffer_Release(&ids);
+    return result;
+}
+
+static PyObject *best(PyObject *self, PyObject *const *given, Py_ssize_t number)
+{
+    (void)self;
+    Py_buffer ids, scores, found, values;
+    PyObject *result = NULL;
+    if (!has_arguments(number, 4) || get_buffer(given[0], &ids, 8, 1, PyBUF_C_CONTIGUOUS, "ids") < 0)
+        return NULL;
+    if (get_buffer(given[1], &scores, 8, 1, PyBUF_C_CONTIGUOUS, "scores") < 0)
+        goto ids;
+    if (get_buffer(given[2], &found, 8, 1, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "found") < 0)
+        goto scores;
+    if (get_buffer(given[3], &values, 8, 1, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, "values") < 0)
+        goto found;
+    Py_ssize_t count = ids.shape[0], limit = found.shape[0], size;
+    if (scores.shape[0] != count || values.shape[0] != limit) {
+        PyErr_SetString(PyExc_ValueError, "the shapes do not fit");
+        goto values;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    size = select_best(ids.buf, scores.buf, count, limit, found.buf, values.buf);
+    Py_END_ALLOW_THREADS
+    result = size < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(size);
+values:
+    PyBuffer_Release(&values);
+found:
+    PyBuffer_Release(&found);
+scores:
+    PyBuffer_Release(&scores);
+ids:
+    PyBuffer_Release(&ids);
     return result;
 }
 
@@ -1025,6 +1261,9 @@ static PyObject *use(PyObject *self, PyObject *const *given, Py_ssize_t number)
 
 static PyMethodDef functions[] = {
     {"apart", (PyCFunction)(void (*)(void))apart, METH_FASTCALL, "Count the bits that differ from those of a query."},
+    {"places", (PyCFunction)(void (*)(void))places, METH_FASTCALL, "Find values among ascending ones."},
+    {"ranks", (PyCFunction)(void (*)(void))ranks, METH_FASTCALL, "Find the ranks and scores of ids."},
+    {"best", (PyCFunction)(void (*)(void))best, METH_FASTCALL, "Sort the rows of highest score."},
     {"products", (PyCFunction)(void (*)(void))products, METH_FASTCALL, "Multiply rows with a vector."},
     {"between", (PyCFunction)(void (*)(void))between, METH_FASTCALL, "Write the places of the counts in a range."},
     {"tally", (PyCFunction)(void (*)(void))tally, METH_FASTCALL, "Count the rows of each count."},

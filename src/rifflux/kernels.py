@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 #: The version that `_kernels.c` must have.
-VERSION = 4
+VERSION = 5
 #: The environment variable that disables the kernels.
 PURE = "RIFFLUX_PURE"
 

@@ -167,7 +167,9 @@ class Plan:
     def candidates(self, gathered: Candidates | None = None) -> Candidates:
         """Return all candidates in order, before passages are fetched; gathers them unless they are given."""
         table = self.run_phase(Phase.CANDIDATES, gather(self) if gathered is None else gathered)
-        self.outcome.counts.update(counted(table))
+        for name, ranking in table.rankings.items():
+            self.outcome.counts[name] = len(ranking.ids)
+        self.outcome.counts["fused"] = len(table.ids)
         return table
 
     def run_phase(self, phase: Phase, table: Candidates) -> Candidates:
@@ -236,7 +238,7 @@ def gather(plan: Plan) -> Candidates:
     # A single channel needs only ranks and scores before passages are fetched.
     described = plan.fuse is not None
     found = plan.search(CandidateRequest(plan.query, plan.execution, plan.weights, plan.channels, described))
-    plan.evidence.chunks.update(found.facts)
+    plan.evidence.chunks = found.facts
     plan.evidence.known_cosines.update(found.cosines)
     for name, milliseconds in found.milliseconds.items():
         plan.clock.milliseconds[name] = round(plan.clock.milliseconds.get(name, 0.0) + milliseconds, 3)
@@ -260,14 +262,6 @@ def fetch(plan: Plan, table: Candidates) -> Candidates:
         known = [int(hit.id, 16) for hit in passages]
         table = table.take(np.flatnonzero(np.isin(table.ids, known)))
     return replace(table, passages=passages)
-
-
-def counted(table: Candidates) -> dict[str, int]:
-    """Return the number of chunks ranked by each channel, and the number of candidates."""
-    counts = {}
-    for name, ranking in table.rankings.items():
-        counts[name] = len(ranking.ids)
-    return {**counts, "fused": len(table.ids)}
 
 
 def reaching(execution: Execution, fuse: Fuse | None, pool: int) -> Execution:

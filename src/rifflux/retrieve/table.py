@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from rifflux import kernels
 from rifflux.store import LEXICAL as LEXICAL
 from rifflux.store import SEMANTIC as SEMANTIC
 from rifflux.types import Hit, Ids, Ranking, Scores, Why
@@ -254,9 +255,14 @@ def places_in(ranking: Ranking, ids: Ids) -> tuple[Scores, Scores]:
 
     `ids` must be distinct.
     """
+    ascends = bool((ids[1:] > ids[:-1]).all())
+    if kernels.compiled and ascends:
+        ranks, scores = np.empty((2, len(ids)))
+        kernels.compiled.ranks(ids, ranking.ids, ranking.scores, ranks, scores)
+        return ranks, scores
     ranks, scores = np.full((2, len(ids)), np.nan)
     if len(ids):
-        if (ids[1:] > ids[:-1]).all():
+        if ascends:
             places = np.minimum(ids.searchsorted(ranking.ids), len(ids) - 1)
         else:
             order = np.argsort(ids)

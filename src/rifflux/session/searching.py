@@ -538,7 +538,8 @@ class Searcher:
         found = self.view.store.search(
             CandidateRequest(query, Execution(limit=CALLED), self.profile.weights, (LEXICAL,))
         )
-        for names in found.facts.values():
+        numbers = [found.facts.numbers.get(id) for id in found.rankings[LEXICAL].ids.tolist()]
+        for names in [found.facts.every[number] for number in numbers if number is not None]:
             if names.language:
                 analyzer = self.analyzer.of(names.language)
             else:

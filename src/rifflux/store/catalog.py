@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rifflux.types import LINED, Chunk, Document, Filter, Hit, Identifier, Ids, Lines, Ranking, Span, Tag, Why
 
@@ -26,6 +28,7 @@ __all__ = [
     "DocumentChange",
     "DocumentUses",
     "Edge",
+    "FactTable",
     "FieldValue",
     "FileRemoval",
     "FileState",
@@ -221,6 +224,30 @@ class ChunkFacts:
     language: str = ""
     kind: str = ""
     identifiers: tuple[Identifier, ...] = ()
+
+
+@dataclass(eq=False)
+class FactTable:
+    """The facts of chunks by number, the number of each chunk, and `columns` that a search derived of the facts.
+
+    Numbers let a search look at many chunks as arrays. A table may be shared between threads, and grow: `lock` is held
+    meanwhile.
+    """
+
+    every: list[ChunkFacts] = field(default_factory=list)
+    numbers: dict[int, int] = field(default_factory=dict)
+    columns: dict[Hashable, tuple[NDArray[np.int64], NDArray[np.bool_]]] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def of(cls, facts: Mapping[int, ChunkFacts]) -> FactTable:
+        """Return a table of the facts of chunks by id."""
+        return cls([*facts.values()], {id: number for number, id in enumerate(facts)})
+
+    def facts(self) -> Mapping[int, ChunkFacts]:
+        """Return all facts by id."""
+        with self.lock:
+            return {id: self.every[number] for id, number in self.numbers.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rifflux.store.catalog import ChunkFacts
+from rifflux.store.catalog import FactTable
 from rifflux.store.lexical import FieldWeights
 from rifflux.types import Execution, Notice, Query, Ranking, Trace
 
@@ -65,12 +65,12 @@ class CandidateRequest:
 
 @dataclass(frozen=True, slots=True)
 class CandidateResponse:
-    """The ranking of each channel, the facts of the best chunks by id, and the milliseconds per channel.
+    """The ranking of each channel, the facts of the best chunks and perhaps others, and the milliseconds per channel.
 
     `cosines` are those of chunks found by words, by id, if the engine reads them with the candidates.
     """
 
     rankings: Mapping[str, Ranking] = field(default_factory=dict)
-    facts: Mapping[int, ChunkFacts] = field(default_factory=dict)
+    facts: FactTable = field(default_factory=FactTable)
     milliseconds: Mapping[str, float] = field(default_factory=dict)
     cosines: Mapping[int, float] = field(default_factory=dict)

@@ -44,6 +44,7 @@ from rifflux.store import (
     DocumentUses,
     Edge,
     ErasedContent,
+    FactTable,
     FieldValue,
     FieldWeights,
     FileRemoval,
@@ -324,10 +325,10 @@ class MemoryStore(Store):
                 rankings[name] = self.lexical.match(request.query, run.limit, request.weights)
             else:
                 rankings[name] = self.semantic.nearest(request.query, run.vector, run.sufficient, model=run.model)
-        facts: Mapping[int, ChunkFacts] = {}
+        facts = FactTable()
         if request.described:
             described = [rankings[name].ids[: DESCRIBED[name]] for name in request.channels]
-            facts = self.catalog.facts(np.unique(np.concatenate(described)))
+            facts = FactTable.of(self.catalog.facts(np.unique(np.concatenate(described))))
         return CandidateResponse(rankings, facts, dict.fromkeys(request.channels, 0.0))
 
     def of(self, *owners: str) -> MemoryStore:

@@ -153,7 +153,9 @@ def _listed(ranking: Ranking) -> list[tuple[int, float]]:
 
 def _searched(store: Store, query: Query) -> tuple[object, ...]:
     found = store.search(CandidateRequest(query, Execution(vector=_vector(store), limit=50), WEIGHTS))
-    return [_listed(found.rankings[name]) for name in (LEXICAL, SEMANTIC)], dict(found.facts)
+    rankings = [found.rankings[name] for name in (LEXICAL, SEMANTIC)]
+    facts = found.facts.facts()
+    return [*map(_listed, rankings)], [[facts.get(id) for id in ranking.ids.tolist()] for ranking in rankings]
 
 
 def _plain(vectors: Mapping[int, Any]) -> dict[int, list[float]]:

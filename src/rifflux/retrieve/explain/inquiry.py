@@ -17,7 +17,7 @@ from rifflux.retrieve.explain.changes import changes
 from rifflux.retrieve.explain.obstacles import Disclosable, Obstacle, obstacles
 from rifflux.retrieve.explain.verdict import Change, QueryTerm, Verdict
 from rifflux.retrieve.fuse.base import NO_STATISTICS, frequencies_of
-from rifflux.retrieve.pipeline import RERANK, Phase, Plan, counted, fetch
+from rifflux.retrieve.pipeline import RERANK, Phase, Plan, fetch
 from rifflux.retrieve.query.reading import in_typed_words
 from rifflux.retrieve.steps.anchors import STAGE as ANCHORS
 from rifflux.retrieve.steps.beginnings import STAGE as BEGINNING
@@ -144,9 +144,9 @@ class Inquiry:
         degraded = (*trace.degraded, *outcome.notices)
         if RERANK in outcome.skipped:
             trace = replace(trace, reranker=None)
-        return replace(
-            trace, milliseconds=self.plan.clock.milliseconds, counts=counted(self.candidates), degraded=degraded
-        )
+        counts = {name: len(ranking) for name, ranking in self.candidates.rankings.items()}
+        counts["fused"] = len(self.candidates)
+        return replace(trace, milliseconds=self.plan.clock.milliseconds, counts=counts, degraded=degraded)
 
     # Verdicts
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.table import SCORE, Candidates
-from rifflux.store import ChunkFacts, CodePiece, Store, TermSequences
+from rifflux.store import ChunkFacts, CodePiece, FactTable, Store, TermSequences
 from rifflux.text.analyzer import Analyzer, idf
 from rifflux.types import (
     Clause,
@@ -113,8 +113,9 @@ class Fuse(Protocol):
 
 def fused(table: Candidates, name: str, scores: Scores, addends: Mapping[str, Scores]) -> Candidates:
     """Return the candidates by fused score; ties go to the best rank in any channel, then to the lower id."""
-    best = np.fmin.reduce([*(table[f"{each}/rank"] for each in table.rankings)])
-    table = table.with_stage(name, {SCORE: scores, **addends}).scored(scores, best)
+    best = np.fmin.reduce([table[f"{each}/rank"] for each in table.rankings])
+    parts = {f"{name}/{part}": values for part, values in {SCORE: scores, **addends}.items()}
+    table = Candidates(table.ids, {**table.columns, **parts}, table.rankings).scored(scores, best)
     return table.with_column(f"{name}/rank", table.ranks())
 
 
@@ -143,22 +144,24 @@ def weights_of(plan: Planned) -> Mapping[Clause, float]:
     return {clause: idf(chunks, count) for clause, count in found.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class IndexFacts:
     """Facts about the candidates of one search beyond ranks and scores; nothing is read twice.
 
-    The caller that gathers candidates provides the `chunks` it has already described, and cosines that it knows.
-    Other facts are read when a step first needs them; without a `reader` they are empty.
+    The caller that gathers candidates provides the facts of `chunks` that it has already described, and cosines that it
+    knows. Other facts are read when a step first needs them; without a `reader` they are empty.
     """
 
     plan: Planned
     reader: Store | None = None
     scale: VectorScale | None = None
-    chunks: dict[int, ChunkFacts | None] = field(default_factory=dict, repr=False)
+    chunks: FactTable = field(default_factory=FactTable, repr=False)
     known_vectors: dict[int, Vectors | None] = field(default_factory=dict, repr=False)
     known_cosines: dict[int, float] = field(default_factory=dict, repr=False)
     #: The terms of the passages that steps have read, by analyzer (see `steps.calibrate.terms_of`).
     passages: dict[Analyzer, Any] = field(default_factory=dict, repr=False)
+    #: The chunks that were looked for in vain.
+    _gone: set[int] = field(default_factory=set, init=False, repr=False)
 
     def sequences(self, ids: Ids) -> TermSequences | None:
         """Return the terms of chunks in order, or None if their texts must be analyzed."""
@@ -166,12 +169,23 @@ class IndexFacts:
 
     def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
         """Return the stored facts of each chunk, in the order of the ids, without chunks that no longer exist."""
-        chunk_ids = ids.tolist()
-        missing = [id for id in chunk_ids if id not in self.chunks]
+        numbers = self.numbers(ids).tolist()
+        every = self.chunks.every
+        return {id: every[number] for id, number in zip(ids.tolist(), numbers, strict=True) if number >= 0}
+
+    def numbers(self, ids: Ids) -> Ids:
+        """Return the number of each chunk's facts in `chunks`; -1 for a chunk that no longer exists."""
+        wanted = ids.tolist()
+        known = self.chunks.numbers
+        missing = [id for id in wanted if id not in known and id not in self._gone]
         if missing and self.reader:
-            self.chunks.update(dict.fromkeys(missing))
-            self.chunks.update(self.reader.catalog.facts(np.array(missing, np.int64)))
-        return {id: found for id in chunk_ids if (found := self.chunks.get(id))}
+            read = self.reader.catalog.facts(np.array(missing, np.int64))
+            self._gone.update(id for id in missing if id not in read)
+            if not read.keys() <= known.keys():
+                # The table may be shared with other searches, or of what the content was a moment ago.
+                self.chunks = FactTable.of({**self.chunks.facts(), **read})
+                known = self.chunks.numbers
+        return np.array([known.get(id, -1) for id in wanted], np.int64)
 
     def vectors(self, ids: Ids) -> Mapping[int, Vectors]:
         """Return the vector of each chunk that has one, in the order of the ids."""
@@ -233,8 +247,9 @@ class IndexFacts:
 
     def kinds(self, ids: Ids) -> Sequence[str]:
         """Return the kind of each chunk's document, or an empty string for a chunk that no longer exists."""
-        found = self.facts(ids)
-        return [found[id].kind if id in found else "" for id in ids.tolist()]
+        numbers = self.numbers(ids).tolist()
+        every = self.chunks.every
+        return [every[number].kind if number >= 0 else "" for number in numbers]
 
     @property
     def specificity(self) -> float:

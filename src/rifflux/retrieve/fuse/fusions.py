@@ -258,12 +258,12 @@ class Adaptive(_Weighted):
         if len(semantic) >= GAP_RANK:
             gap = scale.gap(float(semantic.scores[0] - semantic.scores[GAP_RANK - 1]))
             odds += self.slope * (gap - USUAL_GAP)
-        return _share(odds + scale.trust)
+        return 1 / (1 + math.exp(-odds - scale.trust))
 
     def weight_by(self, scale: VectorScale) -> float:
         """Return the semantic weight of prose for an index with the given scale, before any query."""
         prior = min(max(self.prior, 0.01), 0.99)
-        return _share(math.log(prior / (1 - prior)) + scale.trust)
+        return 1 / (1 + math.exp(-math.log(prior / (1 - prior)) - scale.trust))
 
     def enough(self, pool: int) -> int:
         """Return less than the full depth for a usual pool: other candidates' cosines are looked up."""
@@ -296,11 +296,6 @@ class Adaptive(_Weighted):
         best = float(ranking.scores[0])
         low = min(scale.noise, best - LEAST_WIDTH * scale.reach)
         return np.maximum(np.nan_to_num((cosines - low) / (best - low)), 0.0)
-
-
-def _share(odds: float) -> float:
-    """Return the probability with the given log-odds."""
-    return 1 / (1 + math.exp(-odds))
 
 
 def _scaled(table: Candidates, channel: str) -> Scores:

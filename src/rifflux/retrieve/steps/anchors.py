@@ -26,12 +26,13 @@ from functools import cached_property, lru_cache, partial
 from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.fuse.base import weights_of
+from rifflux.retrieve.fuse.base import IndexFacts, weights_of
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.naming import Atom, NameIndex, Title, Titles, atoms, of_word, with_codes_parted
-from rifflux.retrieve.steps.beginnings import begun
+from rifflux.retrieve.steps.beginnings import begun, first_words
 from rifflux.retrieve.table import BOOSTED, LEXICAL, LIFT, NAMED, OUTRIGHT, SCORE, Candidates, declare, product
 from rifflux.store import ChunkFacts
 from rifflux.text.analyzer import Analyzer, Memo
@@ -60,6 +61,9 @@ AMID = 0.9
 ENOUGH = 2 / 3
 #: The suffix of a file name, which users may or may not type.
 _SUFFIX = re.compile(r"(?<=\w)\.[A-Za-z]\w{0,4}(?!\w)")
+#: The marks of a candidate's names: it has a language of its own, its key is a path.
+_IN_LANGUAGE = 1
+_BY_PATH = 2
 #: The number of names from which an index of them begins anew, and the maximum number of such indexes.
 MOST_NAMES = 1 << 14
 MOST_ANALYZERS = 16
@@ -89,19 +93,22 @@ class Anchors:
         """Boost the scores of candidates with an anchor, adding a column per factor."""
         if not len(table):
             return table
-        query = plan.query
         ranks = table[f"{LEXICAL}/rank"]
         near = ranks <= LOOKED_AT
         near[:LOOKED_AT_FIRST] = True
-        names = plan.evidence.facts(table.ids[near])
         # On a long page, the rank by words of candidates further down matters too.
         further = ranks > LOOKED_AT
+        looked_at = near
         if np.count_nonzero(further) > len(ranks) / 2:
-            table = begun(query, table, {**names, **plan.evidence.facts(table.ids[further])})
-        else:
-            table = begun(query, table, names)
+            looked_at = near | further
+        numbers = np.full(len(table), -1)
+        numbers[looked_at] = plan.evidence.numbers(table.ids[looked_at])
+        columns = _columns(self.analyzer, plan.evidence, numbers[numbers >= 0])
+        table = begun(plan, table, numbers, columns[:, 3:])
+        near &= numbers >= 0
         evidence = Bearing(plan, table.ids, weights_of(plan))
-        strengths = {**self._by_title(evidence, names), **self._by_anchor(evidence)}
+        by_title = self._by_title(evidence, table.ids[near], numbers[near])
+        strengths = {**by_title, **self._by_anchor(evidence)}
         identifiers = [name for name in strengths if name.startswith(f"{IDENTIFIED}: ") and name != BY_TITLE]
         if identifiers:
             strengths.pop(BY_TITLE, None)
@@ -131,30 +138,31 @@ class Anchors:
         lifted = np.minimum(self.cap, product(others, len(table))) * table[BOOSTED]
         return table.factored(STAGE, factors, table[SCORE] * lifted)
 
-    def _by_title(self, evidence: Bearing, names: Mapping[int, ChunkFacts]) -> dict[str, Scores]:
+    def _by_title(self, evidence: Bearing, ids: Ids, numbers: Ids) -> dict[str, Scores]:
         """Return the strengths for candidates whose name is in the query, or whose whole title it is.
 
-        Candidates are named by title, alias or last heading, otherwise by key.
+        Candidates are named by title, alias or last heading, otherwise by key. `numbers` are those of their facts.
         """
         query = evidence.plan.query
+        known = evidence.plan.evidence
+        every = known.chunks.every
         asked = atoms(with_codes_parted(query), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         wanted = {*chain(*query.clauses, *query.required)}
         stands_for = query.languages.stands_for
-        by_analyzer: dict[Analyzer, Mapping[int, ChunkFacts]] = {self.analyzer: names}
-        if stands_for or any(each.language for each in names.values()):
-            apart = defaultdict[Analyzer, dict[int, ChunkFacts]](dict)
-            for id, each in names.items():
-                apart[self.analyzer.beside(stands_for, each.language)][id] = each
-            by_analyzer = {**apart}
-        read = [_read(analyzer, chunks) for analyzer, chunks in by_analyzer.items()]
+        read = [_read(self.analyzer, known, ids, numbers)]
+        if stands_for or read[0].any_language:
+            apart = defaultdict[Analyzer, list[int]](list)
+            for place, number in enumerate(numbers.tolist()):
+                apart[self.analyzer.beside(stands_for, every[number].language)].append(place)
+            read = [_read(analyzer, known, ids[places], numbers[places]) for analyzer, places in apart.items()]
         whole = [id for each in read for id in _made_of(wanted, each)]
         if len(read) == 1:
             together = read[0]
         else:
-            together = _together(names, read)
+            together = _together([every[number] for number in numbers.tolist()], ids, read)
         index = together.index
-        headings = dict.fromkeys(together.headings.values())
-        titles = dict.fromkeys(chain.from_iterable(together.titles.values()))
+        titles = dict.fromkeys(together.titles)
+        headings = dict.fromkeys(number for number in together.headings if number >= 0)
         rarity = {clause[0]: value for clause, value in evidence.weights.items() if len(clause) == 1}
         found, is_question = self._named(index, {**headings, **titles}, rarity, asked, query, titles)
         named: dict[str, list[int]] = {}
@@ -162,17 +170,21 @@ class Anchors:
         for number in found:
             name = index.texts[number]
             if number in titles:
-                bearers = [id for id, numbers in together.titles.items() if number in numbers]
+                bearers = [
+                    place for place, title in zip(together.bearers, together.titles, strict=True) if title == number
+                ]
                 analyzers[name] = together.analyzers[bearers[-1]]
             else:
-                bearers = [id for id, heading in together.headings.items() if number == heading]
+                bearers = [place for place, heading in enumerate(together.headings) if heading == number]
                 analyzers[name] = together.analyzers[bearers[0]]
-            named[name] = bearers
-        if asked and not named and any(each.is_path for each in names.values()):
+            named[name] = ids[bearers].tolist()
+        if asked and not named and together.any_path:
+            names = {id: every[number] for id, number in zip(ids.tolist(), numbers.tolist(), strict=True)}
             named, is_question = self._by_key(names, rarity, query)
-        if query.times:
+        if query.times and named:
+            number_of = dict(zip(ids.tolist(), numbers.tolist(), strict=True))
             for name, bearing in named.items():
-                named[name] = [id for id in bearing if not is_of_another_time(query.times, names[id])]
+                named[name] = [id for id in bearing if not is_of_another_time(query.times, every[number_of[id]])]
         strengths = {}
         if whole:
             strengths[WHOLE_TITLE] = evidence.strength(wanted, whole)
@@ -364,15 +376,21 @@ def is_of_another_time(times: Sequence[Moment], names: ChunkFacts) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NamesRead:
-    """The names of some candidates by their numbers in an index: titles with aliases, and the last heading if any.
+    """The names of some candidates by their numbers in an index.
 
-    `analyzers` are those of the names.
+    `titles` are those of titles and further names, `bearers` the position of each one's candidate. `headings` are those
+    of last headings by candidate, -1 for none. `any_language` and `any_path` are True if some candidate has a language
+    of its own, or a key that is a path. `analyzers` are those of the candidates.
     """
 
     index: NameIndex
-    titles: Mapping[int, Sequence[int]]
-    headings: Mapping[int, int]
-    analyzers: Mapping[int, Analyzer]
+    ids: Ids
+    titles: Sequence[int]
+    bearers: Sequence[int]
+    headings: Sequence[int]
+    any_language: bool
+    any_path: bool
+    analyzers: Sequence[Analyzer]
 
 
 #: The index of the names that questions met, by analyzer: the candidates of questions are often the same.
@@ -390,23 +408,57 @@ def _names(analyzer: Analyzer) -> NameIndex:
     return known
 
 
-def _read(analyzer: Analyzer, chunks: Mapping[int, ChunkFacts]) -> NamesRead:
-    """Return the names of candidates in the index of an analyzer."""
+def _columns(analyzer: Analyzer, known: IndexFacts, numbers: Ids) -> NDArray[np.int64]:
+    """Return what anchors compare of the names of the facts with some numbers, cached with the facts.
+
+    Columns are the number of the title in the index of the analyzer, that of the last heading or -1, marks, hashes of
+    the first words of title and key, and the number of further names.
+    """
+    table = known.chunks
     index = _names(analyzer)
-    known = index.numbers.get
-    titles: dict[int, Sequence[int]] = {}
-    headings: dict[int, int] = {}
-    for id, each in chunks.items():
-        number = known(each.title)
-        if number is None:
-            number = index.number(each.title)
-        if each.aliases:
-            titles[id] = (number, *map(index.number, each.aliases))
-        else:
-            titles[id] = (number,)
-        if each.headings:
-            headings[id] = index.number(each.headings[-1])
-    return NamesRead(index, titles, headings, dict.fromkeys(chunks, analyzer))
+    with table.lock:
+        values, is_known = table.columns.get(index, (np.empty((0, 6), np.int64), np.empty(0, np.bool_)))
+        if len(values) < len(table.every):
+            more = len(values) + len(table.every)
+            # In this order: another thread notes what it made when it has written it.
+            is_known = np.concatenate([is_known, np.zeros(more, np.bool_)])
+            values = np.concatenate([values, np.zeros((more, 6), np.int64)])
+            if len(table.columns) >= MOST_ANALYZERS:
+                table.columns.clear()
+            table.columns[index] = values, is_known
+    missing = numbers[~is_known[numbers]]
+    for number in missing.tolist():
+        names = table.every[number]
+        called = [names.title, *names.headings[-1:]]
+        numbered = [index.numbers[name] if name in index.numbers else index.number(name) for name in called]
+        title, heading = (*numbered, -1)[:2]
+        marks = _IN_LANGUAGE * (names.language != "") | _BY_PATH * names.is_path
+        first = hash(first_words[names.title])
+        values[number] = title, heading, marks, first, hash(first_words[names.key]), len(names.aliases)
+    is_known[missing] = True
+    return values[numbers]
+
+
+def _read(analyzer: Analyzer, known: IndexFacts, ids: Ids, numbers: Ids) -> NamesRead:
+    """Return the names of candidates in the index of an analyzer; `numbers` are those of their facts."""
+    index = _names(analyzer)
+    columns = _columns(analyzer, known, numbers)
+    titles = columns[:, 0].tolist()
+    bearers = [*range(len(titles))]
+    for place in np.flatnonzero(columns[:, 5])[::-1].tolist():
+        aliases = known.chunks.every[numbers[place]].aliases
+        titles[place + 1 : place + 1] = [index.number(alias) for alias in aliases]
+        bearers[place + 1 : place + 1] = [place] * len(aliases)
+    return NamesRead(
+        index=index,
+        ids=ids,
+        titles=titles,
+        bearers=bearers,
+        headings=columns[:, 1].tolist(),
+        any_language=bool((columns[:, 2] & _IN_LANGUAGE).any()),
+        any_path=bool((columns[:, 2] & _BY_PATH).any()),
+        analyzers=[analyzer] * len(ids),
+    )
 
 
 def _made_of(wanted: Collection[str], read: NamesRead) -> list[int]:
@@ -414,36 +466,38 @@ def _made_of(wanted: Collection[str], read: NamesRead) -> list[int]:
     index = read.index
     # Few names begin with a term of the query, and fewer consist of them.
     firsts = index.firsts
-    begun = {number for numbers in read.titles.values() for number in numbers if firsts[number] in wanted}
-    if not begun:
-        return []
-    analyzer = next(iter(read.analyzers.values()))
-    names = {number for number in begun if analyzer.is_made_of(index.texts[number], wanted)}
+    begun = [number for number in {*read.titles} if firsts[number] in wanted]
+    names = {number for number in begun if read.analyzers[0].is_made_of(index.texts[number], wanted)}
     if not names:
         return []
-    return [id for id, numbers in read.titles.items() if not names.isdisjoint(numbers)]
+    return [int(read.ids[place]) for number, place in zip(read.titles, read.bearers, strict=True) if number in names]
 
 
-def _together(names: Mapping[int, ChunkFacts], read: Sequence[NamesRead]) -> NamesRead:
+def _together(names: Sequence[ChunkFacts], ids: Ids, read: Sequence[NamesRead]) -> NamesRead:
     """Return the names of all candidates, which several analyzers have read, in one index."""
-    read_by = {id: each for each in read for id in each.titles}
-    titles: dict[str, Title] = {}
-    for id, each in names.items():
-        if each.headings:
-            known = read_by[id]
-            titles.setdefault(each.headings[-1], known.index.title(known.headings[id]))
-    for id, each in names.items():
-        known = read_by[id]
-        for name, number in zip((each.title, *each.aliases), known.titles[id], strict=True):
-            titles[name] = known.index.title(number)
+    read_by = {id: (each, place) for each in read for place, id in enumerate(each.ids.tolist())}
+    every: dict[str, Title] = {}
+    for id, facts in zip(ids.tolist(), names, strict=True):
+        known, place = read_by[id]
+        if facts.headings:
+            every.setdefault(facts.headings[-1], known.index.title(known.headings[place]))
+    for id, facts in zip(ids.tolist(), names, strict=True):
+        known, _ = read_by[id]
+        for name in (facts.title, *facts.aliases):
+            every[name] = known.index.title(known.index.number(name))
     index = NameIndex(lambda _: ())
-    for name, title in titles.items():
+    for name, title in every.items():
         index.number(name, title)
+    titles = [(index.number(name), place) for place, each in enumerate(names) for name in (each.title, *each.aliases)]
     return NamesRead(
         index=index,
-        titles={id: [index.number(name) for name in (each.title, *each.aliases)] for id, each in names.items()},
-        headings={id: index.number(each.headings[-1]) for id, each in names.items() if each.headings},
-        analyzers={id: read_by[id].analyzers[id] for id in names},
+        ids=ids,
+        titles=[number for number, _ in titles],
+        bearers=[place for _, place in titles],
+        headings=[index.number(each.headings[-1]) if each.headings else -1 for each in names],
+        any_language=True,
+        any_path=any(each.is_path for each in names),
+        analyzers=[read_by[id][0].analyzers[0] for id in ids.tolist()],
     )
 
 

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.naming import LETTERS, letters_of
 from rifflux.retrieve.table import BEGINS, CREDITED, LEXICAL, OUTRIGHT, PLACE, RANK, SCORE, Candidates, declare
-from rifflux.store import ChunkFacts
 from rifflux.text.analyzer import Memo, fold
-from rifflux.types import Query, Scores
+from rifflux.types import Ids, Scores
 
 STAGE = "beginning"
 #: How much of a title or key the query is: a prefix, or all of it.
@@ -33,36 +32,39 @@ declare(f"{STAGE}/by words", PLACE, "the record's rank by words alone, which was
 COLUMNS = (BEGINS, RECORD, BY_WORDS)
 
 
-def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> Candidates:
-    """Return the table with columns that mark prefix matches, or unchanged if there are none."""
+def begun(plan: Plan, table: Candidates, numbers: Ids, words: Ids) -> Candidates:
+    """Return the table with columns that mark prefix matches, or unchanged if there are none.
+
+    `numbers` are those of the rows' facts, -1 for a row whose names are not looked at. `words` are the hashes of the
+    first words of their titles and keys, and 0 unless there are further names (names, 3).
+    """
+    query = plan.query
+    every = plan.evidence.chunks.every
     asked = {letters_of(text) for text in (query.phrasing.body or query.text, query.semantic_text)} - {""}
     first = {text.split(" ", 1)[0] for text in asked}
     shortest = min([len(each) for each in asked], default=0)
-    firsts = _firsts
-    begins: dict[int, float] = {}
-    for id, each in names.items():
-        if (
-            firsts[each.title] not in first
-            and firsts[each.key] not in first
-            and (not each.aliases or first.isdisjoint([firsts[name] for name in each.aliases]))
-        ):
-            continue
+    rows = np.flatnonzero(numbers >= 0)
+    # Few names have the first word of a query: others need not be compared.
+    likely = words[:, 2] > 0
+    for word in first:
+        likely |= (words[:, :2] == hash(word)).any(axis=1)
+    begins = np.full(len(table), np.nan)
+    for row in rows[likely].tolist():
+        each = every[numbers[row]]
         for name in (each.title, each.key, *each.aliases):
             # Only letters that are not of ASCII may become several.
             if name.isascii() and len(name) < shortest:
                 continue
             if how := _begins(letters_of(name), asked):
-                begins[id] = max(how, begins.get(id, 0.0))
-    if not begins:
+                begins[row] = np.fmax(how, begins[row])
+    if np.isnan(begins).all():
         return table
-    ids = table.ids.tolist()
-    numbers: dict[tuple[str, str], int] = {}
-    records = [
-        numbers.setdefault((names[id].namespace, names[id].key), len(numbers)) if id in names else np.nan for id in ids
-    ]
-    return table.with_column(RECORD, np.array(records, np.float64)).with_column(
-        BEGINS, np.array([*map(begins.get, ids, repeat(np.nan))], np.float64)
-    )
+    known: dict[tuple[str, str], int] = {}
+    records = np.full(len(table), np.nan)
+    for row in rows.tolist():
+        each = every[numbers[row]]
+        records[row] = known.setdefault((each.namespace, each.key), len(known))
+    return table.with_column(RECORD, records).with_column(BEGINS, begins)
 
 
 def _first(name: str) -> str:
@@ -77,7 +79,7 @@ def _first(name: str) -> str:
 
 
 #: The first words of names that questions met: the candidates of questions are often the same.
-_firsts = Memo(_first)
+first_words = Memo(_first)
 
 
 def _begins(name: str, questions: Collection[str]) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.table import CREDITED, RELEVANCE, SCORE, Candidates, declare
-from rifflux.store import CandidateRequest, CandidateResponse, Store
+from rifflux.store import CandidateRequest, CandidateResponse, FactTable, Store
 from rifflux.types import Ranking
 
 STAGE = "credits"
@@ -29,14 +29,15 @@ class CreditedSearch:
         query = request.query
         found = self.store.search(request)
         rankings = {name: [ranking] for name, ranking in found.rankings.items()}
-        facts = dict(found.facts)
+        facts = found.facts
         milliseconds = dict(found.milliseconds)
         run = replace(request.execution, limit=min(request.execution.limit, MOST))
         for credit in query.credits:
             filter = query.filter.narrowed(credit.filter)
             theirs = self.store.search(replace(request, query=replace(query, filter=filter), execution=run))
             rest = self.store.catalog.first_of(filter, MOST)
-            facts.update(theirs.facts)
+            if theirs.facts is not facts:
+                facts = FactTable.of({**facts.facts(), **theirs.facts.facts()})
             for name, ranking in theirs.rankings.items():
                 rankings[name] += [ranking, Ranking(rest, np.zeros(len(rest)))]
                 milliseconds[name] += theirs.milliseconds[name]

@@ -12,7 +12,7 @@ from time import perf_counter
 import numpy as np
 
 from rifflux.errors import InvalidArgument, OutOfScope
-from rifflux.store.catalog import ChunkFacts
+from rifflux.store.catalog import FactTable
 from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.opensearch.address import ClusterAddress
 from rifflux.store.opensearch.catalog import OpenSearchCatalog
@@ -270,11 +270,11 @@ class OpenSearchStore(Store):
             scores = cosines_of(np.array([each["_score"] for each in known], np.float64))
             ids = [uid_of(each) for each in known]
             cosines = dict(zip(ids, scores.tolist(), strict=True))
-        facts: Mapping[int, ChunkFacts] = {}
+        facts = FactTable()
         if request.described:
             self.catalog.note_facts([each for some in hits.answers for each in some])
             described = np.unique(np.concatenate([rankings[name].ids[: DESCRIBED[name]] for name in names]))
-            facts = self.catalog.facts(described)
+            facts = FactTable.of(self.catalog.facts(described))
         return CandidateResponse(rankings, facts, dict.fromkeys(names, elapsed), cosines)
 
     # Views

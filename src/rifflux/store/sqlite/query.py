@@ -17,6 +17,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from rifflux import kernels
 from rifflux.store.lexical import MOST_CLAUSES, FieldWeights
 from rifflux.store.sqlite.connection.counts import BITS, MOST
 from rifflux.types import Clause, Ids, Query, Ranking, Scores, Vectors
@@ -142,6 +143,11 @@ def words_of(text: str) -> list[str]:
 
 def best(ids: Ids, scores: Scores, limit: int) -> Ranking:
     """Return the `limit` highest scores in order, ties by id."""
+    if kernels.compiled:
+        size = min(limit, len(ids))
+        found = Ranking(np.empty(size, np.int64), np.empty(size))
+        kernels.compiled.best(ids, scores, found.ids, found.scores)
+        return found
     if len(ids) > limit:
         # Everything that ties with the last place is included, so that the id decides and not the array's order.
         lowest = np.partition(scores, len(scores) - limit)[len(scores) - limit]
@@ -364,6 +370,10 @@ class Ascending:
         known = self._values
         if known is None:
             known = self._values = self._given[self._order]
+        if kernels.compiled:
+            found = np.empty(len(wanted), np.int64)
+            kernels.compiled.places(known, self._order, wanted, found)
+            return found
         if not len(known):
             return np.full(len(wanted), -1)
         places = np.minimum(known.searchsorted(wanted), len(known) - 1)

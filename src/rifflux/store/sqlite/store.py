@@ -13,7 +13,6 @@ from time import perf_counter
 import numpy as np
 
 from rifflux.errors import Cure, OutOfScope
-from rifflux.store.catalog import Catalog
 from rifflux.store.local import LocalFiles
 from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse, Totals
@@ -236,7 +235,7 @@ class SqliteStore(Store):
         self.owners = several or (owner,)
         self.database = database
         self.view = view = OwnerView(database.engine, owner, several)
-        self.catalog: Catalog = SqliteCatalog(view, database.facts)
+        self.catalog = SqliteCatalog(view, database.facts)
         self.lexical = SqliteLexical(view, database.words, database.columns, database.allowed, database.terms)
         self.semantic = SqliteSemantic(view, database.vectors, database.matrices, database.allowed, database.samples)
         records = SqliteRecords(view)
@@ -346,9 +345,9 @@ class SqliteStore(Store):
                 )
             milliseconds[name] = (perf_counter() - start) * 1000
         if not request.described:
-            return CandidateResponse(rankings, {}, milliseconds)
+            return CandidateResponse(rankings, milliseconds=milliseconds)
         best = [rankings[name].ids[: DESCRIBED[name]] for name in request.channels]
-        facts = self.catalog.facts(np.unique(np.concatenate(best)))
+        facts = self.catalog.fact_table(np.concatenate(best))
         return CandidateResponse(rankings, facts, milliseconds, cosines)
 
     def contents(self) -> str:

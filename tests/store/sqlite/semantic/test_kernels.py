@@ -7,9 +7,10 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -17,8 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux import kernels
+from rifflux.retrieve.table import places_in
+from rifflux.store.sqlite.query import Ascending, best
 from rifflux.store.sqlite.semantic import matrix, scan
 from rifflux.text.analyzer import NearSpelling
+from rifflux.types import Ranking
+
+T = TypeVar("T")
 
 ROOT = Path(__file__).parents[4]
 
@@ -135,6 +141,49 @@ def test_sums_of_lists_are_those_of_numpy_to_the_last_digit(lists: list[set[int]
     assert np.array_equal(sums[:count], expected[found[:count]])
 
 
+def _without_kernels(work: Callable[[], T]) -> T:
+    known, kernels.compiled = kernels.compiled, None
+    try:
+        return work()
+    finally:
+        kernels.compiled = known
+
+
+SOME_IDS = st.lists(st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-9, 9), max_size=70)
+
+
+@given(known=SOME_IDS, wanted=SOME_IDS)
+def test_ids_are_found_where_numpy_finds_them(known: list[int], wanted: list[int]) -> None:
+    values = np.array(known, np.int64)
+    places = Ascending(values, np.argsort(values, kind="stable").astype(np.int32))
+    missing = np.array([*wanted, *known[::2]], np.int64)
+    assert np.array_equal(places.places_of(missing), _without_kernels(lambda: places.places_of(missing)))
+
+
+@given(known=SOME_IDS, ranked=SOME_IDS, seed=st.integers(0, 1 << 32))
+def test_ranks_are_those_of_numpy(known: list[int], ranked: list[int], seed: int) -> None:
+    ids = np.array(sorted({*known, *ranked[::2]}), np.int64)
+    ranking = Ranking(np.array(ranked, np.int64), _random(seed).random(len(ranked)))
+    found = places_in(ranking, ids)
+    expected = _without_kernels(lambda: places_in(ranking, ids))
+    assert all(np.array_equal(one, other, equal_nan=True) for one, other in zip(found, expected, strict=True))
+
+
+SOME_SCORES = st.lists(
+    st.integers(-3, 3).map(float) | st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0]), max_size=70
+)
+
+
+@given(scores=SOME_SCORES, limit=st.integers(1, 70), seed=st.integers(0, 1 << 32))
+def test_the_best_rows_are_those_of_numpy(scores: list[float], limit: int, seed: int) -> None:
+    ids = _random(seed).permutation(len(scores)) - 20
+    given = np.array(scores, np.float64)
+    found = best(ids, given, limit)
+    expected = _without_kernels(lambda: best(ids, given, limit))
+    assert np.array_equal(found.ids, expected.ids)
+    assert np.array_equal(found.scores, expected.scores)
+
+
 @given(
     word=st.text("abc", min_size=1, max_size=9),
     others=st.lists(st.text("abcï", min_size=1, max_size=9), max_size=30),
@@ -175,6 +224,14 @@ def test_shapes_that_do_not_fit_are_refused(compiled: ModuleType) -> None:
         given = np.array(rows, np.int64)
         with pytest.raises(ValueError, match="fit"):
             compiled.merge(given, np.zeros(len(rows)), np.array(ends, np.int64), given.copy(), np.zeros(len(rows)))
+    ids = np.arange(4)
+    scores = np.zeros(4)
+    with pytest.raises(ValueError, match="fit"):
+        compiled.places(ids, np.zeros(3, np.int32), ids, ids.copy())
+    with pytest.raises(ValueError, match="fit"):
+        compiled.ranks(ids, ids, scores[:3], scores.copy(), scores.copy())
+    with pytest.raises(ValueError, match="fit"):
+        compiled.best(ids, scores, ids[:2].copy(), scores[:1].copy())
     with pytest.raises(TypeError):
         compiled.between(np.zeros(4, np.uint16), 0, 1)
     for bounds in ([0, 4], [-1, 2], [2, 1], []):
@@ -276,6 +333,18 @@ for _ in range(400):
         ("merge", (
             np.arange(rows), random.random(rows), np.append(np.sort(random.integers(0, 1 + rows, words)), rows),
             np.empty(rows, np.int64), np.empty(rows),
+        )),
+        ("places", (
+            np.sort(random.integers(0, 99, rows)), np.arange(rows + off, dtype=np.int32),
+            random.integers(-9, 199, wanted), np.empty(wanted, np.int64),
+        )),
+        ("ranks", (
+            np.sort(random.integers(0, 99, width)), random.integers(-9, 199, wanted), random.random(wanted),
+            np.empty(max(0, width + off)), np.empty(width),
+        )),
+        ("best", (
+            random.integers(0, 99, rows), random.integers(-9, 9, rows) / random.choice([3.0, 1e-300, np.inf]),
+            np.empty(wanted, np.int64), np.empty(max(0, wanted + off)),
         )),
         ("gather", segments(random, rows, words, off)),
         ("holders", (terms, of, several, clauses.cumsum(), np.zeros((max(0, words + off), width + 1), np.bool_))),

@@ -25,6 +25,7 @@ from rifflux.store.catalog import (
     DocumentChange,
     DocumentUses,
     Edge,
+    FactTable,
     FieldValue,
     FileState,
     Listed,
@@ -81,13 +82,13 @@ _BLANK = Hit("", "", "", "", "", 0, "", (0, 0))
 Value = TypeVar("Value")
 
 
-class CachedFacts(dict[int, ChunkFacts]):
+class CachedFacts(FactTable):
     """The facts of a view's chunks, which count by their number in a cache."""
 
     @property
     def nbytes(self) -> int:
         """Return how much they count."""
-        return len(self)
+        return len(self.every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,18 +348,23 @@ class SqliteCatalog(Catalog):
         return [root for (root,) in self.view.rows(sql.ROOTS)]
 
     def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
+        found = self.fact_table(ids)
+        return {id: found.every[found.numbers[id]] for id in ids.tolist() if id in found.numbers}
+
+    def fact_table(self, ids: Ids) -> FactTable:
+        """Return all facts of the view that were read while nothing changed, among them those of some chunks."""
         wanted = ids.tolist()
         with self.view.reading() as (connection, owners):
             generation = self.view.generation(connection)
         found = self.known.get(owners, generation)
-        if found is None:
-            found = self.known.put(owners, generation, CachedFacts())
-        # Another thread may drop some of them meanwhile.
-        facts = {id: each for id in wanted if (each := found.get(id))}
-        missing = [id for id in wanted if id not in facts]
+        if found is None or len(found.every) > MOST_FACTS:
+            found = CachedFacts()
+        numbers = found.numbers
+        missing = [id for id in wanted if id not in numbers]
         if not missing:
-            return facts
+            return found
         rows = self.view.rows(sql.FACTS, {"ids": json.dumps(missing)})
+        facts = {}
         for id, title, headings, key, is_path, namespace, kind, language, metadata, names in rows:
             aliases: tuple[str, ...] = ()
             try:
@@ -371,12 +377,12 @@ class SqliteCatalog(Catalog):
             except MISREAD as error:
                 raise misread(self.view, error) from error
             facts[id] = ChunkFacts(title, path, aliases, key, bool(is_path), namespace, language, kind, identifiers)
-            found[id] = facts[id]
-        if len(found) > MOST_FACTS:
-            for id in [*found][: MOST_FACTS // 4]:
-                found.pop(id, None)
-        self.known.put(owners, generation, found)
-        return {id: facts[id] for id in wanted if id in facts}
+        with found.lock:
+            for id, each in facts.items():
+                if id not in numbers:
+                    found.every.append(each)
+                    numbers[id] = len(found.every) - 1
+        return self.known.put(owners, generation, found)
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
         rows = self._of_chunks(sql.CODE_OF, ids)

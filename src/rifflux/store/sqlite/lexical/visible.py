@@ -163,6 +163,11 @@ class VisibleWords:
         return sum(each.stop - each.start for each in self.runs)
 
     @cached_property
+    def _sees_all(self) -> bool:
+        """Return True if the rows here are those of the file."""
+        return self._base == len(self.file) and not len(self.hidden) and not self.fresh
+
+    @cached_property
     def _is_hidden(self) -> Mask | None:
         if not len(self.hidden):
             return None
@@ -223,6 +228,8 @@ class VisibleWords:
     def rows_of_ids(self, ids: Ids) -> Ids:
         """Return the row of each public id, or -1 for an invisible one."""
         rows = self.file.rows_of_ids(ids)
+        if self._sees_all:
+            return rows
         rows = np.where(rows >= 0, self._seen(rows), -1)
         if self._is_hidden is not None:
             rows = np.where((rows >= 0) & self._is_hidden[rows], -1, rows)
@@ -243,7 +250,7 @@ class VisibleWords:
     def sequences(self, ids: Ids) -> TermSequences | None:
         """Return the terms of chunks in order; None if some of them are invisible, or not in the file."""
         rows = self.rows_of_ids(ids)
-        if len(rows) and (rows.min() < 0 or rows.max() >= self._base):
+        if len(rows) and not 0 <= rows.min() <= rows.max() < self._base:
             return None
         return self.file.term_sequences(self._stored(rows))
 
@@ -351,6 +358,8 @@ class VisibleWords:
     def _stored(self, rows: Array) -> Ids:
         """Return the rows of the file for rows here."""
         stored = rows.astype(np.int64)
+        if self._sees_all:
+            return stored
         begun = 0
         for run in self.runs:
             here = (rows >= begun) & (rows < begun + run.stop - run.start)

@@ -220,8 +220,11 @@ class VectorSnapshot:
         rows = self.packed.rows_of_ids(ids)
         if len(self.fresh.hidden):
             rows = np.setdiff1d(rows, self.fresh.hidden)
+        visible = [self.packed.of(owner) for owner in owners]
+        if sum(mine.stop - mine.start for mine in visible) == len(self.packed):
+            return rows
         theirs = np.zeros(len(rows), np.bool_)
-        for mine in (self.packed.of(owner) for owner in owners):
+        for mine in visible:
             theirs |= (rows >= mine.start) & (rows < mine.stop)
         return rows[theirs]
 
