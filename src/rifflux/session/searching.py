@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from time import perf_counter
@@ -79,13 +79,18 @@ FUSION = Stage(FUSE, fuse, phase=Phase.CANDIDATES)
 READING = Stage(FETCH, fetch, phase=Phase.FETCH)
 #: The number of best candidates per channel that are checked for source code.
 LOOKED_AT = 10
+#: The maximum number of options that searches of a view share.
+MOST_SHARED = 64
 #: The number of passages with a rare word that are checked for one named by it.
 CALLED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """The options of a search: the mode, the fusion of a hybrid search, and the steps after it."""
+    """The options of a search: the mode, the fusion of a hybrid search, and the steps after it.
+
+    `built` are the stages of searches with these options, by what else they depend on.
+    """
 
     mode: str
     fuse: Fuse | None
@@ -93,6 +98,7 @@ class SearchOptions:
     diversity: Diversity = REPEATING
     notes: tuple[Notice, ...] = ()
     symbol: str = ""
+    built: dict[Hashable, tuple[Stage, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +245,13 @@ class Searcher:
         rerank_top: int | None = None,
     ) -> SearchOptions:
         """Return the checked options of a search. Raises `InvalidArgument`."""
+        shared = self.view.shared
+        key = None
+        if isinstance(fusion, str | None) and isinstance(rerank, str | None):
+            key = (mode, fusion, rerank, diversity, rerank_top)
+        if key in shared:
+            known_options: SearchOptions = shared[key]
+            return known_options
         known = checked_mode(mode)
         fusing = chosen_fusion(fusion) if fusion else self.profile.fusion
         if rerank is None:
@@ -249,13 +262,14 @@ class Searcher:
 
                 rerank = DEFAULT_RERANKER
         reranker = self._reranker(rerank, rerank_top)
-        if known == HYBRID:
-            return SearchOptions(known, fusing, reranker, diversity)
         ignored = []
-        if fusion:
+        if fusion and known != HYBRID:
             text = f"the fusion {fusing.name} was ignored: a {known} search has nothing to fuse"
             ignored.append(Notice("fusion.ignored", text, data={"fusion": fusing.name, "mode": known}))
-        return SearchOptions(known, None, reranker, diversity, tuple(ignored))
+        found = SearchOptions(known, fusing if known == HYBRID else None, reranker, diversity, tuple(ignored))
+        if key and len(shared) < MOST_SHARED:
+            shared[key] = found
+        return found
 
     def parse(
         self,
@@ -614,7 +628,18 @@ class Searcher:
 
 
 def stages_of(search: Search) -> tuple[Stage, ...]:
-    """Return the stages of a search in the order of its profile."""
+    """Return the stages of a search in the order of its profile; those of searches alike are the same."""
+    query = search.plan.query
+    calibration = scale = None
+    by_meaning = search.plan.execution.vector is not None
+    if by_meaning:
+        calibration = search.view.calibration
+        scale = search.view.scale
+    model = (by_meaning, id(calibration), scale.model if scale else None)
+    key = (search.is_lifted, bool(query.credits), query.credits_only, bool(query.times), model)
+    known = search.options.built.get(key)
+    if known is not None:
+        return known
     phase = Phase.CANDIDATES
     stages: list[Stage] = []
     done: Step | None = None
@@ -632,7 +657,8 @@ def stages_of(search: Search) -> tuple[Stage, ...]:
                 if stage.step != done:
                     stages.append(Stage(stage.name, stage.step, stage.top, phase, stage.applies, stage.timed))
                 done = stage.step
-    return tuple(stages)
+    found = search.options.built[key] = tuple(stages)
+    return found
 
 
 def _stages(search: Search, name: str) -> Sequence[Stage]:

@@ -209,6 +209,11 @@ class IndexView:
         store = self.store.of(*(f"{owner}{PART}{name}" for owner in self.store.owners))
         return replace(self, store=store, profile=profile, is_part=True)
 
+    @cached_property
+    def shared(self) -> dict[Hashable, Any]:
+        """Return what searches of this view share, by key."""
+        return {}
+
     @property
     def rights(self) -> Rights:
         """Return the caller's rights to see, change and share collections."""
