@@ -552,8 +552,7 @@ class Searcher:
         found = self.view.store.search(
             CandidateRequest(query, Execution(limit=CALLED), self.profile.weights, (LEXICAL,))
         )
-        numbers = [found.facts.numbers.get(id) for id in found.rankings[LEXICAL].ids.tolist()]
-        for names in [found.facts.every[number] for number in numbers if number is not None]:
+        for names in self.view.store.catalog.facts(found.rankings[LEXICAL].ids).values():
             if names.language:
                 analyzer = self.analyzer.of(names.language)
             else:

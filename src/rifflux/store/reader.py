@@ -53,7 +53,7 @@ class Reads:
 class CandidateRequest:
     """A request for the rankings of a query in some channels, to the depth of the execution; `weights` are BM25's.
 
-    The facts of the best candidates are included if `described`.
+    Facts of the best candidates are included if `described`, unless the engine reads them as fast when they are needed.
     """
 
     query: Query
@@ -65,7 +65,7 @@ class CandidateRequest:
 
 @dataclass(frozen=True, slots=True)
 class CandidateResponse:
-    """The ranking of each channel, the facts of the best chunks and perhaps others, and the milliseconds per channel.
+    """The ranking of each channel, the facts that are known of chunks, and the milliseconds per channel.
 
     `cosines` are those of chunks found by words, by id, if the engine reads them with the candidates.
     """

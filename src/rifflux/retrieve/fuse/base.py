@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import filterfalse, repeat
 from operator import mul, truediv
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -177,7 +177,7 @@ class IndexFacts:
         """Return the number of each chunk's facts in `chunks`; -1 for a chunk that no longer exists."""
         wanted = ids.tolist()
         known = self.chunks.numbers
-        missing = [id for id in wanted if id not in known and id not in self._gone]
+        missing = [id for id in filterfalse(known.__contains__, wanted) if id not in self._gone]
         if missing and self.reader:
             read = self.reader.catalog.facts(np.array(missing, np.int64))
             self._gone.update(id for id in missing if id not in read)
@@ -185,7 +185,7 @@ class IndexFacts:
                 # The table may be shared with other searches, or of what the content was a moment ago.
                 self.chunks = FactTable.of({**self.chunks.facts(), **read})
                 known = self.chunks.numbers
-        return np.array([known.get(id, -1) for id in wanted], np.int64)
+        return np.fromiter(map(known.get, wanted, repeat(-1)), np.int64, len(wanted))
 
     def vectors(self, ids: Ids) -> Mapping[int, Vectors]:
         """Return the vector of each chunk that has one, in the order of the ids."""

@@ -427,6 +427,7 @@ def _columns(analyzer: Analyzer, known: IndexFacts, numbers: Ids) -> NDArray[np.
                 table.columns.clear()
             table.columns[index] = values, is_known
     missing = numbers[~is_known[numbers]]
+    made: list[tuple[int, ...]] = []
     for number in missing.tolist():
         names = table.every[number]
         called = [names.title, *names.headings[-1:]]
@@ -434,8 +435,10 @@ def _columns(analyzer: Analyzer, known: IndexFacts, numbers: Ids) -> NDArray[np.
         title, heading = (*numbered, -1)[:2]
         marks = _IN_LANGUAGE * (names.language != "") | _BY_PATH * names.is_path
         first = hash(first_words[names.title])
-        values[number] = title, heading, marks, first, hash(first_words[names.key]), len(names.aliases)
-    is_known[missing] = True
+        made.append((title, heading, marks, first, hash(first_words[names.key]), len(names.aliases)))
+    if made:
+        values[missing] = made
+        is_known[missing] = True
     return values[numbers]
 
 

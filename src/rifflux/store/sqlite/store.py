@@ -15,7 +15,7 @@ import numpy as np
 from rifflux.errors import Cure, OutOfScope
 from rifflux.store.local import LocalFiles
 from rifflux.store.mending import Analysis, Mended, Problem
-from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse, Totals
+from rifflux.store.reader import LEXICAL, CandidateRequest, CandidateResponse, Totals
 from rifflux.store.records import Record, Records
 from rifflux.store.sqlite.catalog import sql
 from rifflux.store.sqlite.catalog.catalog import CachedFacts, SqliteCatalog, misread
@@ -39,6 +39,7 @@ MOST_VECTORS = 256 << 20
 MOST_SAMPLES = 64
 #: The maximum number of chunks whose facts are cached, of all views.
 MOST_CACHED_FACTS = 1 << 15
+_NONE = np.empty(0, np.int64)
 #: The maximum number of cached term lists, by owner and first letter, while the tables answer.
 MOST_LETTERS = 64
 #: Seconds between checks for changes by other processes.
@@ -346,9 +347,8 @@ class SqliteStore(Store):
             milliseconds[name] = (perf_counter() - start) * 1000
         if not request.described:
             return CandidateResponse(rankings, milliseconds=milliseconds)
-        best = [rankings[name].ids[: DESCRIBED[name]] for name in request.channels]
-        facts = self.catalog.fact_table(np.concatenate(best))
-        return CandidateResponse(rankings, facts, milliseconds, cosines)
+        # Nothing is far away here: steps read the facts that they need.
+        return CandidateResponse(rankings, self.catalog.fact_table(_NONE), milliseconds, cosines)
 
     def contents(self) -> str:
         rows = [self.view.known(OWNER, name=each) for each in self.owners]
