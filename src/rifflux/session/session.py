@@ -178,7 +178,8 @@ class IndexView:
     `stopped` receives failed model calls, `payer` pays for calls instead of the user, and `load` returns another
     embedder, already guarded. `user` is the user of the view, empty for none; an `administrator` also has documents
     without an owner. `store` is written to; the stores to read from are found by `reading`, which sets `labels`, the
-    caller's name of each owner's collection, and `mine`, the caller's own owners.
+    caller's name of each owner's collection, and `mine`, the caller's own owners. `shared` is what searches of the view
+    share, by key.
     """
 
     session: Session
@@ -192,6 +193,7 @@ class IndexView:
     labels: Mapping[str, str] = field(default_factory=dict)
     mine: frozenset[str] = frozenset()
     is_part: bool = False
+    shared: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def of(self, scope: Scope) -> IndexView:
         """Return the view of a scope's user. Raises `OutOfScope` from another user's view."""
@@ -208,11 +210,6 @@ class IndexView:
         profile = replace(profile, language=self.profile.language)
         store = self.store.of(*(f"{owner}{PART}{name}" for owner in self.store.owners))
         return replace(self, store=store, profile=profile, is_part=True)
-
-    @cached_property
-    def shared(self) -> dict[Hashable, Any]:
-        """Return what searches of this view share, by key."""
-        return {}
 
     @property
     def rights(self) -> Rights:

@@ -26,7 +26,6 @@ from functools import cached_property, lru_cache, partial
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import IndexFacts, weights_of
@@ -103,11 +102,14 @@ class Anchors:
             looked_at = near | further
         numbers = np.full(len(table), -1)
         numbers[looked_at] = plan.evidence.numbers(table.ids[looked_at])
-        columns = _columns(self.analyzer, plan.evidence, numbers[numbers >= 0])
-        table = begun(plan, table, numbers, columns[:, 3:])
-        near &= numbers >= 0
+        known = numbers >= 0
+        read = _read(self.analyzer, plan.evidence, table.ids[known], numbers[known])
+        table = begun(plan, table, numbers, read.words)
+        if looked_at is not near:
+            known &= near
+            read = _read(self.analyzer, plan.evidence, table.ids[known], numbers[known])
         evidence = Bearing(plan, table.ids, weights_of(plan))
-        by_title = self._by_title(evidence, table.ids[near], numbers[near])
+        by_title = self._by_title(evidence, read, numbers[known])
         strengths = {**by_title, **self._by_anchor(evidence)}
         identifiers = [name for name in strengths if name.startswith(f"{IDENTIFIED}: ") and name != BY_TITLE]
         if identifiers:
@@ -138,10 +140,11 @@ class Anchors:
         lifted = np.minimum(self.cap, product(others, len(table))) * table[BOOSTED]
         return table.factored(STAGE, factors, table[SCORE] * lifted)
 
-    def _by_title(self, evidence: Bearing, ids: Ids, numbers: Ids) -> dict[str, Scores]:
+    def _by_title(self, evidence: Bearing, own: NamesRead, numbers: Ids) -> dict[str, Scores]:
         """Return the strengths for candidates whose name is in the query, or whose whole title it is.
 
-        Candidates are named by title, alias or last heading, otherwise by key. `numbers` are those of their facts.
+        Candidates are named by title, alias or last heading, otherwise by key. `own` are the names as the analyzer of
+        this step reads them, `numbers` those of the candidates' facts.
         """
         query = evidence.plan.query
         known = evidence.plan.evidence
@@ -149,8 +152,9 @@ class Anchors:
         asked = atoms(with_codes_parted(query), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         wanted = {*chain(*query.clauses, *query.required)}
         stands_for = query.languages.stands_for
-        read = [_read(self.analyzer, known, ids, numbers)]
-        if stands_for or read[0].any_language:
+        ids = own.ids
+        read = [own]
+        if stands_for or own.any_language:
             apart = defaultdict[Analyzer, list[int]](list)
             for place, number in enumerate(numbers.tolist()):
                 apart[self.analyzer.beside(stands_for, every[number].language)].append(place)
@@ -379,8 +383,9 @@ class NamesRead:
     """The names of some candidates by their numbers in an index.
 
     `titles` are those of titles and further names, `bearers` the position of each one's candidate. `headings` are those
-    of last headings by candidate, -1 for none. `any_language` and `any_path` are True if some candidate has a language
-    of its own, or a key that is a path. `analyzers` are those of the candidates.
+    of last headings by candidate, -1 for none. `words` are hashes of the first words of title and key, and the number
+    of further names. `any_language` and `any_path` are True if some candidate has a language of its own, or a key that
+    is a path. `analyzers` are those of the candidates.
     """
 
     index: NameIndex
@@ -388,6 +393,7 @@ class NamesRead:
     titles: Sequence[int]
     bearers: Sequence[int]
     headings: Sequence[int]
+    words: Ids
     any_language: bool
     any_path: bool
     analyzers: Sequence[Analyzer]
@@ -408,11 +414,11 @@ def _names(analyzer: Analyzer) -> NameIndex:
     return known
 
 
-def _columns(analyzer: Analyzer, known: IndexFacts, numbers: Ids) -> NDArray[np.int64]:
-    """Return what anchors compare of the names of the facts with some numbers, cached with the facts.
+def _read(analyzer: Analyzer, known: IndexFacts, ids: Ids, numbers: Ids) -> NamesRead:
+    """Return the names of candidates in the index of an analyzer; `numbers` are those of their facts.
 
-    Columns are the number of the title in the index of the analyzer, that of the last heading or -1, marks, hashes of
-    the first words of title and key, and the number of further names.
+    A row of whole numbers is made of the names of each candidate when it is first looked at, and cached with its facts:
+    the numbers of its title and of its last heading or -1, marks, and the first words and the count of `words`.
     """
     table = known.chunks
     index = _names(analyzer)
@@ -439,17 +445,11 @@ def _columns(analyzer: Analyzer, known: IndexFacts, numbers: Ids) -> NDArray[np.
     if made:
         values[missing] = made
         is_known[missing] = True
-    return values[numbers]
-
-
-def _read(analyzer: Analyzer, known: IndexFacts, ids: Ids, numbers: Ids) -> NamesRead:
-    """Return the names of candidates in the index of an analyzer; `numbers` are those of their facts."""
-    index = _names(analyzer)
-    columns = _columns(analyzer, known, numbers)
+    columns = values[numbers]
     titles = columns[:, 0].tolist()
     bearers = [*range(len(titles))]
     for place in np.flatnonzero(columns[:, 5])[::-1].tolist():
-        aliases = known.chunks.every[numbers[place]].aliases
+        aliases = table.every[numbers[place]].aliases
         titles[place + 1 : place + 1] = [index.number(alias) for alias in aliases]
         bearers[place + 1 : place + 1] = [place] * len(aliases)
     return NamesRead(
@@ -458,6 +458,7 @@ def _read(analyzer: Analyzer, known: IndexFacts, ids: Ids, numbers: Ids) -> Name
         titles=titles,
         bearers=bearers,
         headings=columns[:, 1].tolist(),
+        words=columns[:, 3:],
         any_language=bool((columns[:, 2] & _IN_LANGUAGE).any()),
         any_path=bool((columns[:, 2] & _BY_PATH).any()),
         analyzers=[analyzer] * len(ids),
@@ -498,6 +499,7 @@ def _together(names: Sequence[ChunkFacts], ids: Ids, read: Sequence[NamesRead]) 
         titles=[number for number, _ in titles],
         bearers=[place for _, place in titles],
         headings=[index.number(each.headings[-1]) if each.headings else -1 for each in names],
+        words=np.empty((0, 3), np.int64),
         any_language=True,
         any_path=any(each.is_path for each in names),
         analyzers=[read_by[id][0].analyzers[0] for id in ids.tolist()],

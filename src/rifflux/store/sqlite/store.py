@@ -39,7 +39,6 @@ MOST_VECTORS = 256 << 20
 MOST_SAMPLES = 64
 #: The maximum number of chunks whose facts are cached, of all views.
 MOST_CACHED_FACTS = 1 << 15
-_NONE = np.empty(0, np.int64)
 #: The maximum number of cached term lists, by owner and first letter, while the tables answer.
 MOST_LETTERS = 64
 #: Seconds between checks for changes by other processes.
@@ -348,7 +347,8 @@ class SqliteStore(Store):
         if not request.described:
             return CandidateResponse(rankings, milliseconds=milliseconds)
         # Nothing is far away here: steps read the facts that they need.
-        return CandidateResponse(rankings, self.catalog.fact_table(_NONE), milliseconds, cosines)
+        facts = self.catalog.fact_table(np.empty(0, np.int64))
+        return CandidateResponse(rankings, facts, milliseconds, cosines)
 
     def contents(self) -> str:
         rows = [self.view.known(OWNER, name=each) for each in self.owners]
