@@ -262,12 +262,15 @@ class _Piece:
         """Return the words of the passage, separated by single spaces, without comment marks."""
         return f" {' '.join(_MARKS.sub(' ', self.lowered).split())} "
 
-    def shared(self, runs: Sequence[str]) -> float:
+    def shared(self, runs: tuple[str, ...]) -> float:
         """Return the share of word runs found in the passage, or 0 below the minimum."""
         # Most passages lack words of the runs, which is detected without normalizing their text.
-        lacking = sum(1 for run in runs if run.split(" ", 2)[1] not in self.lowered)
-        if lacking > (1 - _LEAST_QUOTED) * len(runs):
-            return 0.0
+        lowered = self.lowered
+        left = (1 - _LEAST_QUOTED) * len(runs)
+        for word in _first_words(runs):
+            left -= word not in lowered
+            if left < 0:
+                return 0.0
         return sum(run in self.plain for run in runs) / len(runs)
 
     @cached_property
@@ -296,12 +299,18 @@ def _last(name: str) -> str:
     return _OWNED.split(_PARAMETERS.sub("", name).rstrip())[-1]
 
 
-def _runs(text: str) -> list[str]:
+def _runs(text: str) -> tuple[str, ...]:
     """Return the runs of three words of a query that is a sentence."""
     words = _MARKS.sub(" ", text.lower()).split()
     if len(words) >= _SENTENCE:
-        return [f" {' '.join(words[at : at + 3])} " for at in range(len(words) - 2)]
-    return []
+        return tuple(f" {' '.join(words[at : at + 3])} " for at in range(len(words) - 2))
+    return ()
+
+
+@lru_cache(maxsize=64)
+def _first_words(runs: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the first word of each run."""
+    return tuple(run.split(" ", 2)[1] for run in runs)
 
 
 def _names_in(query: Query) -> list[str]:
