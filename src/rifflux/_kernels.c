@@ -29,11 +29,13 @@
 #if defined(__GNUC__) || defined(__clang__)
 #define INLINE static inline __attribute__((always_inline))
 #define POPCOUNT(word) ((uint64_t)__builtin_popcountll(word))
+#define LOWEST(word) __builtin_ctzll(word)
 #define PREFETCH(address) __builtin_prefetch(address, 0, 0)
 #else
 #define PREFETCH(address) ((void)(address))
 #define INLINE static inline
 #define POPCOUNT(word) by_arithmetic(word)
+#define LOWEST(word) ((int)by_arithmetic(((word) & (0 - (word))) - 1))
 #endif
 
 #if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || defined(__i386__))
@@ -175,38 +177,51 @@ static Py_ssize_t tally_counts(const uint16_t *counts, Py_ssize_t rows, Py_ssize
     return length;
 }
 
-/* Lists of rows that are merged at a time. */
+/* Lists that are merged at a time, and rows whose sums stay in the processor's first cache. */
 #define LISTS 24
+#define ROWS 2048
 
 /* Merges lists of ascending rows, each with what it adds, and returns the number of different rows. What is added to a
  * row is added in the order of the lists. Returns -1 if a list is not ascending. */
 static Py_ssize_t merge_rows(const int64_t *rows, const double *added, const int64_t *ends, Py_ssize_t lists,
                              int64_t *found, double *totals)
 {
+    double sums[ROWS];
     Py_ssize_t at[LISTS];
-    int64_t heads[LISTS];
-    for (Py_ssize_t list = 0; list < lists; list++) {
+    for (Py_ssize_t list = 0; list < lists; list++)
         at[list] = list ? ends[list - 1] : 0;
-        heads[list] = at[list] < ends[list] ? rows[at[list]] : INT64_MAX;
-    }
     Py_ssize_t count = 0;
     for (;;) {
-        int64_t least = INT64_MAX;
+        int any = 0;
+        int64_t first = INT64_MAX;
         for (Py_ssize_t list = 0; list < lists; list++)
-            least = heads[list] < least ? heads[list] : least;
-        if (least == INT64_MAX)
+            if (at[list] < ends[list]) {
+                first = rows[at[list]] < first ? rows[at[list]] : first;
+                any = 1;
+            }
+        if (!any)
             return count;
-        double total = 0;
+        uint64_t seen[ROWS / 64] = {0};
         for (Py_ssize_t list = 0; list < lists; list++) {
-            if (heads[list] != least)
-                continue;
-            total += added[at[list]++];
-            heads[list] = at[list] < ends[list] ? rows[at[list]] : INT64_MAX;
-            if (heads[list] <= least)
-                return -1;
+            Py_ssize_t begin = list ? ends[list - 1] : 0, place = at[list];
+            for (; place < ends[list]; place++) {
+                if (place > begin && rows[place] <= rows[place - 1])
+                    return -1;
+                uint64_t row = (uint64_t)rows[place] - (uint64_t)first;
+                if (row >= ROWS)
+                    break;
+                uint64_t bit = 1ull << (row & 63);
+                sums[row] = (seen[row >> 6] & bit ? sums[row] : 0.0) + added[place];
+                seen[row >> 6] |= bit;
+            }
+            at[list] = place;
         }
-        found[count] = least;
-        totals[count++] = total;
+        for (int word = 0; word < ROWS / 64; word++)
+            for (; seen[word]; seen[word] &= seen[word] - 1) {
+                int row = 64 * word + LOWEST(seen[word]);
+                found[count] = first + row;
+                totals[count++] = sums[row];
+            }
     }
 }
 

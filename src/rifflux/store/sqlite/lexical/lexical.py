@@ -56,7 +56,7 @@ SMALL = 512
 NOTHING = Query("")
 #: A term in more chunks than this is only looked up where it can matter, rather than added everywhere.
 MANY = 1 << 17
-#: Up to so many lists of rows are merged if they are short; a table of all rows is made otherwise.
+#: Up to so many lists of rows are merged unless they are long; a table of all rows is made otherwise.
 MERGED = 24
 #: The tolerance of a bound for rounding of sums.
 ROUNDED = 1 + 1e-9
@@ -171,7 +171,7 @@ class Bm25Scorer:
         # Added one after another, in this order.
         found: Ids = np.empty(len(rows), np.int64)
         sums: Scores = np.empty(len(rows))
-        if kernels.compiled and len(alternatives) <= MERGED and len(rows) * len(alternatives) <= len(norms):
+        if kernels.compiled and len(alternatives) <= MERGED and len(rows) <= 2 * len(norms):
             ends = np.array([*accumulate(len(matches.rows) for _, matches in alternatives)])
             count = kernels.compiled.merge(rows, added, ends, found, sums)
             found = found[:count]
