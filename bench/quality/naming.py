@@ -82,7 +82,7 @@ def _compared(data: Path, name: str, cache: Cache, show: int) -> Compared:
 def compared(name: str, collection: Collection, index: Index) -> Compared:
     """Ask an index the questions of a collection, with names recognized and without."""
     recognized = _gains(collection, index)
-    with patch.object(Anchors, "_by_title", lambda *_: {}), patch(BEGUN, lambda _, table, __: table):
+    with patch.object(Anchors, "_by_title", lambda *_: {}), patch(BEGUN, lambda _, table, *__: table):
         ignored = _gains(collection, index)
     return Compared(name, [question.text for question in collection.questions], recognized, ignored)
 
