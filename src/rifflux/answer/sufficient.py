@@ -93,7 +93,7 @@ class Signals:
 COMPLETED = 0.5
 #: What is added if the best block stands in the document that the answer before a follow-up stands in.
 CONTINUING = 1.0
-BY_TOKENS = SignalWeights(-3.73, relevance=1.93, fit=1.91, lead=4.15)
+BY_TOKENS = SignalWeights(-3.63, relevance=1.93, fit=1.91, lead=4.15)
 BY_MEANING = SignalWeights(-4.63, relevance=0.52, meaning=5.52, covered=4.3)
 BY_WORDS = SignalWeights(-3.04, relevance=3.15, covered=2.7)
 
