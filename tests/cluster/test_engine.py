@@ -19,6 +19,7 @@ import rifflux
 from rifflux.errors import Busy, NewerIndex, NotAnIndex, NotFound, OutsideRoots, UnusableIndex
 from rifflux.index.cluster import cluster_of
 from rifflux.store import REQUESTS
+from rifflux.store.opensearch import OpenSearchStore
 from rifflux.store.opensearch.engine import WORLD, ClusterIndex, owner_key
 from rifflux.surfaces.mcp.workspace import Workspace
 from rifflux.types import Filter
@@ -281,3 +282,27 @@ def test_a_search_makes_at_most_four_requests(location: Callable[[], str], tmp_p
                 assert found.trace.counts[REQUESTS] <= 4 + 2
         (hit,) = [hit for hit in index.search("slow water") if hit.path == "river.md"]
         assert hit.lines == (3, 5)
+
+
+def test_the_totals_of_many_owners_take_few_requests_once_they_are_not_recent(
+    location: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with rifflux.open(f"opensearch://{location()}", model="hash:64") as index:
+        store = index.admin.store
+        assert isinstance(store, OpenSearchStore)
+        for number in range(40):
+            store.of(f"user{number}").records.set("color", "blue")
+        assert [each.totals().chunks for each in store.views()] == [0] * 41
+        call = ClusterIndex.call
+        made: list[str] = []
+
+        def noting(self: ClusterIndex, request: Callable[..., Any], **arguments: Any) -> Any:
+            made.append(request.__name__)
+            return call(self, request, **arguments)
+
+        for state in store.engine.states.values():
+            state.known_until = 0.0
+        with monkeypatch.context() as patched:
+            patched.setattr(ClusterIndex, "call", noting)
+            assert [each.totals().chunks for each in store.views()] == [0] * 41
+        assert len(made) < 20, made

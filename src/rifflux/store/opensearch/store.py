@@ -112,6 +112,8 @@ class OpenSearchStore(Store):
         """Return the totals; those of one owner are read with those of the owners that are probably next."""
         if self.rows.several or self.rows.is_open:
             return self.rows.cached("totals", self._summed_totals)
+        # A state that is not known any more is read with those of the others.
+        _ = self.rows.state
         version = self.engine.contents(self.owners).version
         known = self.engine.totals.get(self.owner)
         if known is None or known[0] != version:
