@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
 import tempfile
 import time
 import uuid
@@ -29,6 +30,7 @@ from bench.speed.volume import ClusterRequest, noted
 from rifflux import Message
 from rifflux.conversations import Conversation, Thread
 from rifflux.index.cluster import cluster_of
+from rifflux.session import vectors
 from rifflux.store.opensearch import OpenSearchStore
 
 WORDS = 2_000
@@ -87,14 +89,20 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=200, help="of each")
     parser.add_argument("--shards", type=int, default=3)
     parser.add_argument("--searches", type=int, default=200)
+    parser.add_argument("--unmeasured", action="store_true", help="leave out measuring users' vectors")
+    parser.add_argument("--within", help="name of an index that has the messages")
     options = parser.parse_args()
+    if options.unmeasured:
+        vectors.ENOUGH = sys.maxsize
     users = [f"user{number}" for number in range(options.owners)]
-    places = [f"opensearch://{options.address}/bench-{uuid.uuid4().hex}" for _ in range(2)]
+    names = [options.within or f"bench-{uuid.uuid4().hex}", f"bench-{uuid.uuid4().hex}"]
+    places = [f"opensearch://{options.address}/{name}" for name in names]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         indexes = []
         for place in places:
-            cluster_of(place).init(shards=options.shards, replicas=0)
+            if not options.within or options.within not in place:
+                cluster_of(place).init(shards=options.shards, replicas=0)
             indexes.append(stack.enter_context(rifflux.open(place, model="hash:64")))
             store = indexes[-1].admin.store
             assert isinstance(store, OpenSearchStore)
@@ -102,7 +110,7 @@ def main() -> None:
         crowd, alone = indexes
         start = time.perf_counter()
         with ThreadPoolExecutor(WRITERS) as writers:
-            for _ in writers.map(partial(write, crowd, messages=options.messages), users):
+            for _ in writers.map(partial(write, crowd, messages=options.messages), () if options.within else users):
                 pass
         filling = time.perf_counter() - start
         write(alone, users[0], options.messages)
@@ -116,14 +124,14 @@ def main() -> None:
         alone.add(notes)
         seed = random.Random(1)
         questions = [" ".join(text_of(seed).split()[:3]) for _ in range(options.searches + WARM)]
-        with watched() as (names, shards):
+        with watched() as (requests, shards):
             times = [[search(index, users[0], question) for index in indexes] for question in questions]
         beside, by_itself = np.percentile(np.array(times[WARM:]), 50, axis=0)
         counts = []
         for index in indexes:
-            with watched() as (requests, _):
+            with watched() as (again, _):
                 index.add(notes)
-            counts.append(len(requests))
+            counts.append(len(again))
     rows = {
         "owners": f"{options.owners:,}",
         "messages of each": f"{options.messages:,}",
@@ -133,7 +141,7 @@ def main() -> None:
         "requests of embedding all, of each owner": f"{len(firsts) / options.owners:.1f}",
         "searches of one user in each index": options.searches,
         "shards that a search touches, at most": max(shards),
-        "requests of a search": f"{len(names) / (2 * len(questions)):.1f}",
+        "requests of a search": f"{len(requests) / (2 * len(questions)):.1f}",
         "p50 beside the others, ms": f"{beside:.1f}",
         "p50 alone, ms": f"{by_itself:.1f}",
         "beside the others / alone": f"{beside / by_itself:.2f}",
