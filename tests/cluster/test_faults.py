@@ -200,7 +200,7 @@ def test_a_search_answers_while_another_threads_refresh_hangs(
         patched.setattr(ClusterIndex, "call", hanging)
         other.start()
         assert began.wait(600)
-        found = index.search("river", deadline_ms=10_000)
+        found = index.search("river", deadline_ms=20_000)
         over.set()
         other.join()
     assert found.hits
