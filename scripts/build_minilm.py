@@ -64,9 +64,6 @@ safetensors to an ONNX graph with mean pooling and L2 normalisation inside; outl
 rescaled; the weights of the dense layers (7 bits, one scale per output) and the word embeddings (8
 bits, one scale per word) were quantised to integers; the unused pooler layer was left out. The
 tokenizer is unchanged.
-
-expectation.npz is Rifflux's own (made by its bench): how much features of text weigh for a question,
-by its vector, fitted on some 2,000 questions with known answers.
 """
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -46,7 +46,6 @@ ARGUMENTS: dict[str, str] = {
     "table": "DATA scifact --peers --keep KEEP",
     "answers": "DATA/questions.jsonl DATA/docs/rust-book",
     "sufficiency": "DATA/questions.jsonl INDEX",
-    "expectation": "DATA/questions.jsonl INDEX",
     "claims": "DATA/claims.jsonl --show",
     "code": "--each 2 --keep PACKAGES",
     "pdf": "--each 4 --keep PACKAGES",

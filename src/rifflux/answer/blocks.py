@@ -28,10 +28,8 @@ CODE = "code"
 ROW = "row"
 TURN = "turn"
 REMARK = "remark"
-#: A term with its description, a short section, and lines with what they lead to.
+#: A term with its description.
 DEFINITION = "definition"
-SECTION = "section"
-LED = "led"
 #: The kinds of blocks whose parts are blocks, too.
 LIST = "list"
 TABLE = "table"
@@ -234,7 +232,7 @@ def _section(text: str, own: Sequence[Unit], lead: TurnLead | None = None) -> It
         return
     kinds = [unit.kind for unit in own]
     if len(own) > 1 and own[-1].span[1] - own[0].span[0] <= LONGEST and TERM not in kinds[1:] and kinds != [TERM]:
-        yield _block(SECTION, text, own)
+        yield _block("section", text, own)
     term: list[Unit] = []
     listed = 0
     for place, unit in enumerate(own):
@@ -267,7 +265,7 @@ def _section(text: str, own: Sequence[Unit], lead: TurnLead | None = None) -> It
         is_lead = unit.kind == PROSE or (unit.kind == ITEM and following and following[0].kind != ITEM)
         if is_lead and (leads or (asks and following)):
             if following and following[0].kind != ROW:
-                yield _block(LED, text, own[place : _behind_led(own, place)])
+                yield _block("led", text, own[place : _behind_led(own, place)])
             continue
         if unit.kind == ITEM and leads and following:
             yield _block(LIST, text, own[place : _behind_leading_item(text, own, place)])

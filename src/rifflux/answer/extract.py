@@ -24,7 +24,6 @@ from rifflux.answer.blocks import (
     with_whole_items,
 )
 from rifflux.answer.documented import documented_blocks, grown_in_documentation
-from rifflux.answer.expectation import KINDS, expectation_of
 from rifflux.answer.gather import Evidence, Found
 from rifflux.answer.marking import QuestionTokens, headed_row, sentence_spans
 from rifflux.answer.support import SourcePassage
@@ -134,7 +133,6 @@ class Candidate:
     `fit` is their MaxSim: the weighted mean, over the question's tokens, of the largest cosine with a token of the
     block. `worst` is the mean of the `WORST` lowest of these, and `latest_fit` the fit of a follow-up's own
     words. All are None without token vectors. `is_continuing` is True in the document of the answer before.
-    `expected` is the part of the score that depends on what such questions ask for.
     """
 
     passage: SourcePassage
@@ -147,7 +145,6 @@ class Candidate:
     worst: float | None = None
     latest_fit: float | None = None
     is_continuing: bool = False
-    expected: float = 0.0
     score: float = 0.0
 
     @property
@@ -196,18 +193,6 @@ class Candidate:
             written = (self.headings or [self.passage.item.title])[-1]
         terms = set(self.passage.analyzer.terms(written[:LONGEST_HEAD]))
         return {term: share for term, share in self.shares.items() if term in terms}
-
-    @property
-    def has_number(self) -> bool:
-        """Return True if the block contains a digit."""
-        return any(character.isdigit() for character in self.block.text)
-
-    @property
-    def features(self) -> list[float]:
-        """Return the features of the block, in the order of `expectation.FEATURES`."""
-        matched = (self.meaning, self.fit or 0.0, self.worst or 0.0, self.covered, 1 / (1 + self.place))
-        kinds = (self.block.kind == kind for kind in KINDS)
-        return [*matched, float(self.passage.is_code), float(self.has_number), *map(float, kinds)]
 
     @property
     def span(self) -> Span:
@@ -557,19 +542,14 @@ def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: 
                 tokens = QuestionTokens(question, own, embedder, before=weights)
             whole = weights @ question if follow_up else question.mean(axis=0)
             _add_fits(candidates, question, weights, latest, blocks, _unit(whole))
-            expectation = expectation_of(embedder)
-            if expectation:
-                features = np.array([each.features for each in candidates])
-                for each, added in zip(candidates, expectation.added(tokens.mean, features).tolist(), strict=True):
-                    each.expected = added
     else:
         question = embedder.question_vector(found.query.semantic_text)
         cosines = np.maximum(embedder.hurried.passage_vectors(texts) @ question, 0.0)
         for each, cosine in zip(candidates, cosines.tolist(), strict=True):
             each.meaning = cosine
     for each in candidates:
-        each.score += each.expected + MEANING * each.meaning + FIT * (each.fit or 0.0) + WORST_FIT * (each.worst or 0.0)
-        each.score += VALUE * each.has_number
+        each.score += MEANING * each.meaning + FIT * (each.fit or 0.0) + WORST_FIT * (each.worst or 0.0)
+        each.score += VALUE * any(character.isdigit() for character in each.block.text)
         each.score -= ASIDE * each.is_aside()
         each.score += DEFINES * each.defines()
     return tokens

@@ -30,12 +30,6 @@ class QuestionTokens:
     embedder: TokenEmbedder
     before: Scores | None = None
 
-    @property
-    def mean(self) -> Vectors:
-        """Return the mean of the tokens' vectors, scaled to unit length."""
-        mean: Vectors = self.vectors.mean(axis=0)
-        return mean / max(float(np.linalg.norm(mean)), 1e-9)
-
     def answering_spans(self, texts: Sequence[str], *, rows: bool = False) -> list[Span | None]:
         """Return the place of the sentence of each text that answers; None for a text of one piece.
 
