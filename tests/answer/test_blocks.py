@@ -103,6 +103,9 @@ def test_what_builds_a_page_is_not_quoted(noise: str) -> None:
 
 def test_links_are_quoted_by_their_text() -> None:
     assert texts("See [the page](b.md), [a label][x] and [[Maps|the maps]].") == ["See the page, a label and the maps."]
+    assert texts("Write `[[Maps|the maps]]` or ``[`x`](y)``; see [`x`](y).") == [
+        "Write `[[Maps|the maps]]` or ``[`x`](y)``; see `x`."
+    ]
 
 
 @pytest.mark.parametrize("text", ["a: 1\n```\n\nIt holds.", "It holds.\n\n```\na: 1"], ids=["begun", "cut"])

@@ -99,6 +99,7 @@ _FIELD = re.compile(r"\s*:([a-z]+ [^:`]+):(?:\s+(\S.*))?")
 _ADMONITION = re.compile(r"""\s*(?:(?:!!!|\?{3}\+?)\s+[\w-]+(?:[ \t]+[\w-]+)*|={3}[!+]*(?=\s+"))(?:\s+"([^"]*)")?\s*""")
 _ROLE = re.compile(r":[\w:+.-]+:`(?:~?[\w.]*\.)?([^`<]*?)(?:\s*<[^`>]*>)?`|`([^`<>]+?)(?:\s*<[^`>]*>)?`__?(?!\w)")
 _PAGE_LINK = re.compile(r"\[\[(?:[^\[\]|]+\|)?([^\[\]|]+)\]\]")
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -527,12 +528,22 @@ def _rendered(text: str, own: Sequence[Unit]) -> str:
 
 
 def _clean(text: str) -> str:
-    """Return prose without links, images and page markup."""
-    text = _IMAGE.sub("", _DESCRIBES.sub("", text))
-    text = _PAGE_LINK.sub(r"\1", text)
-    text = _ROLE.sub(r"\1\2", text)
-    text = _DOUBLE_COLON.sub(":", text)
-    return _LINK.sub(r"\1", text).strip()
+    """Return prose without links, images and page markup, except in code, where they are what the text is about."""
+    text = _ROLE.sub(r"\1\2", _DESCRIBES.sub("", text))
+    for pattern, replacement in ((_IMAGE, ""), (_PAGE_LINK, r"\1"), (_DOUBLE_COLON, ":"), (_LINK, r"\1")):
+        text = _replaced_outside_code(pattern, replacement, text)
+    return text.strip()
+
+
+def _replaced_outside_code(pattern: re.Pattern[str], replacement: str, text: str) -> str:
+    code = [span.span() for span in _CODE_SPAN.finditer(text)]
+
+    def replaced(found: re.Match[str]) -> str:
+        if any(start <= found.start() < end for start, end in code):
+            return found[0]
+        return found.expand(replacement)
+
+    return pattern.sub(replaced, text)
 
 
 # What each line is

@@ -363,6 +363,8 @@ def _whole(blocks: Sequence[Candidate]) -> Candidate:
                 near = [part for part in parts if part.block.kind == ITEM and part.score >= best.score - MARGIN]
                 if near and CUT in block.text and near[0].block.text not in block.text:
                     return near[0]
+                if each is not best and CUT in block.text and best.block.text.rpartition("\n\n")[2] not in block.text:
+                    continue
                 return replace(each, block=block)
     return best
 
