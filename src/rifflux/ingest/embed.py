@@ -88,12 +88,6 @@ def _embed(
     return done
 
 
-def _batches(window: Sequence[Pending]) -> list[list[Pending]]:
-    """Return chunks in batches of similar length, to save padding. The store accepts any order."""
-    order = np.argsort([len(chunk.text) for chunk in window], kind="stable")
-    return [[window[place] for place in order[start : start + BATCH]] for start in range(0, len(window), BATCH)]
-
-
 @dataclass(frozen=True, slots=True)
 class _Batch:
     """A batch in progress: `embedded` are the hashes being embedded, `same` maps other hashes to equal ones."""
@@ -124,10 +118,11 @@ class _EmbeddingRun:
         return self.embedder.dimension
 
     def started(self, window: Sequence[Pending]) -> Iterator[_Batch]:
-        """Start embedding chunks in batches, one after another."""
+        """Start embedding chunks in batches of similar length, one after another, to save padding."""
         stored = self.store.semantic.vectors_by_hash([chunk.hash for chunk in window], self.embedder.fingerprint)
-        for chunks in _batches(window):
-            yield self._start(chunks, stored)
+        order = np.argsort([len(chunk.text) for chunk in window], kind="stable")
+        for start in range(0, len(window), BATCH):
+            yield self._start([window[place] for place in order[start : start + BATCH]], stored)
 
     def _start(self, chunks: Sequence[Pending], known: Mapping[int, Vectors]) -> _Batch:
         """Start embedding the texts of a batch that are new to the index and to the run; some have `known` vectors."""

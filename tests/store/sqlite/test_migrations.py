@@ -33,8 +33,7 @@ from rifflux.service.registry import Registry
 from rifflux.store import Store, open_store
 from rifflux.store.catalog import Selection
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection.connect import text_hash
-from rifflux.store.sqlite.connection.texts import LEFT
+from rifflux.store.sqlite.connection.texts import LEFT, text_hash
 from rifflux.store.sqlite.query import rounded
 from rifflux.types import Vectors
 from rifflux.types.nouns import iso_time

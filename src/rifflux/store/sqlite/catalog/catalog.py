@@ -38,9 +38,8 @@ from rifflux.store.catalog import (
 )
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import carry_out, put_documents
-from rifflux.store.sqlite.connection.connect import text_hash
 from rifflux.store.sqlite.connection.engine import GenerationCache, OwnerView, unmoved
-from rifflux.store.sqlite.connection.texts import put_together
+from rifflux.store.sqlite.connection.texts import put_together, text_hash
 from rifflux.store.sqlite.filters import where as condition_of
 from rifflux.text.properties import searchable_properties
 from rifflux.types import (

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from itertools import accumulate, count
+from itertools import count
 from typing import Any
 
 import apsw
@@ -25,8 +25,8 @@ from rifflux.store.catalog import (
     lines_in_file,
 )
 from rifflux.store.sqlite.catalog import graph, sql
-from rifflux.store.sqlite.connection.connect import text_hash
 from rifflux.store.sqlite.connection.tables import PUT_CREDIT
+from rifflux.store.sqlite.connection.texts import between, text_hash
 from rifflux.store.sqlite.query import WORDS, Terms
 from rifflux.text.dates import timestamp
 from rifflux.types import CREDITS
@@ -131,17 +131,13 @@ class _Rows:
         connection.executemany(sql.NEW_DOCUMENT, self.documents)
         for id, change, is_of_file in self.contents:
             document = change.document
-            rest = text = document.text
-            spans = [(*each.chunk.span, each.chunk.text) for each in change.chunks] if is_of_file else []
-            spans = sorted(each for each in spans if 0 <= each[0] < each[1] and len(each[2]) == each[1] - each[0])
-            is_put_together = is_of_file and all(text[start:end] == passage for start, end, passage in spans)
-            if is_put_together:
-                # See `rifflux.store.sqlite.connection.texts`.
-                ends = [0, *accumulate((end for _, end, _ in spans), max)]
-                starts = [*(start for start, *_ in spans), len(text)]
-                rest = "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
-            stored = zlib.compress(rest.encode())
-            connection.execute(sql.PUT_TEXT, (id, text_hash(text), not is_put_together, stored))
+            text = document.text
+            rest = None
+            if is_of_file:
+                rest = between(text, [(*each.chunk.span, each.chunk.text) for each in change.chunks])
+            is_whole = rest is None
+            stored = zlib.compress((text if rest is None else rest).encode())
+            connection.execute(sql.PUT_TEXT, (id, text_hash(text), is_whole, stored))
             for link in document.links:
                 connection.execute(sql.PUT_LINK, (id, link.key, link.kind, link.confidence))
             for identifier in document.identifiers:

@@ -15,7 +15,6 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from hashlib import blake2b
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import quote
@@ -39,7 +38,7 @@ from rifflux.store.sqlite.connection.exchange import WHOLE, finish_interrupted
 from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
 from rifflux.store.sqlite.connection.migrations import MIGRATIONS as MIGRATIONS
 from rifflux.store.sqlite.connection.tables import SCRIPTS, TABLES, TERM_TABLES, TRIGGERS, VECTOR_TRIGGERS
-from rifflux.store.sqlite.connection.texts import compressed, text_left
+from rifflux.store.sqlite.connection.texts import compressed, text_hash, text_left
 from rifflux.types import Notice, Progress
 from rifflux.types.temporary import partial, sweep
 
@@ -78,12 +77,6 @@ MEMORY = ":memory:"
 with closing(apsw.Connection(MEMORY)) as _connection:
     _connection.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1)
     _connection.load_extension(str(_CHECKSUMS))
-
-
-def text_hash(*texts: object) -> int:
-    """Return a signed 64-bit hash of a text, as SQLite stores integers."""
-    digest = blake2b(str(texts[0]).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big", signed=True)
 
 
 def connect(

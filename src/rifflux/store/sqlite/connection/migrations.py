@@ -14,6 +14,7 @@ import numpy as np
 
 from rifflux.store.catalog import line_ranges
 from rifflux.store.sqlite.connection.tables import DOCUMENT_TEXT, RECORDS, VECTOR_TABLE, VECTOR_TRIGGERS
+from rifflux.store.sqlite.connection.texts import between
 from rifflux.types import LINED, Progress
 
 _INSERT = "insert into service_record (owner, kind, key, user, time, amount, value)"
@@ -186,19 +187,6 @@ where former_text.document > ? order by former_text.document limit ?"""
 _PUT_TEXT = "insert into document_text (document, hash, whole, compressed) values (?, ?, ?, ?)"
 
 
-def _between(text: str, passages: list[tuple[int, int, str]]) -> str | None:
-    """Return what of a text is in none of its passages; None if one of them is not what the text has there."""
-    parts = []
-    done = 0
-    for start, end, passage in sorted(passages):
-        if 0 <= start < end and len(passage) == end - start:
-            if text[start:end] != passage:
-                return None
-            parts.append(text[done:start])
-            done = max(done, end)
-    return "".join([*parts, text[done:]])
-
-
 def _leave_out_passages(connection: apsw.Connection, progress: Progress | None) -> None:
     """Store of the text of a document that was read from a file only what its passages lack."""
     connection.execute("alter table document_text rename to former_text")
@@ -210,7 +198,7 @@ def _leave_out_passages(connection: apsw.Connection, progress: Progress | None) 
             if is_of_file:
                 # A damaged text stays as it is, for a repair.
                 with suppress(zlib.error, ValueError):
-                    rest = _between(zlib.decompress(data).decode(), json.loads(passages))
+                    rest = between(zlib.decompress(data).decode(), json.loads(passages))
                     if rest is not None:
                         whole, data = False, zlib.compress(rest.encode())
             put.append((document, hash, whole, data))

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Iterable
 from contextlib import suppress
+from hashlib import blake2b
 
 #: Bytes of a compressed text that are read at a time: if some are damaged, the text before them is not lost.
 _READ_BYTES = 64
@@ -21,6 +23,12 @@ STORED = """document_text.compressed, iif(document_text.whole, null, (
     ))"""
 #: The text of a row of `document_text`, for checks and repairs: of a damaged one, what is left.
 LEFT = f"text_left({STORED})"
+
+
+def text_hash(*texts: object) -> int:
+    """Return a signed 64-bit hash of a text, as SQLite stores integers."""
+    digest = blake2b(str(texts[0]).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
 
 
 def compressed(*texts: object) -> bytes:
@@ -46,11 +54,24 @@ def text_left(*columns: object) -> str:
     return text if columns[1] is None else put_together(text, str(columns[1]))
 
 
-def put_together(rest: str, passages: str) -> str:
-    """Return a text made of its passages, given as JSON, and what lies between them.
+def between(text: str, passages: Iterable[tuple[int, int, str]]) -> str | None:
+    """Return what of a text is in none of its passages, given with their spans; None if one differs from its span.
 
-    A passage of another length than its span, which repeats a header, is not a part of it.
+    A passage of another length than its span, which repeats a header, is not a part of the text.
     """
+    parts = []
+    done = 0
+    for start, end, passage in sorted(passages):
+        if 0 <= start < end and len(passage) == end - start:
+            if text[start:end] != passage:
+                return None
+            parts.append(text[done:start])
+            done = max(done, end)
+    return "".join([*parts, text[done:]])
+
+
+def put_together(rest: str, passages: str) -> str:
+    """Return a text made of its passages, given as JSON, and what lies between them, as `between` returns it."""
     parts = []
     done = used = 0
     for start, end, passage in sorted(json.loads(passages)):

@@ -19,12 +19,11 @@ from rifflux.errors import Cure, DamagedIndex, NotAnIndex
 from rifflux.store.sqlite.connection.connect import (
     APPLICATION_ID,
     connect,
-    text_hash,
     translated,
 )
 from rifflux.store.sqlite.connection.engine import transaction
 from rifflux.store.sqlite.connection.exchange import alone, exchange, new_folder
-from rifflux.store.sqlite.connection.texts import compressed, decompressed
+from rifflux.store.sqlite.connection.texts import compressed, decompressed, text_hash
 from rifflux.store.sqlite.maintenance.pages import (
     INNER_INDEX,
     INNER_TABLE,
