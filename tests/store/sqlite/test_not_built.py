@@ -30,6 +30,7 @@ OWNERS = ("", "ann")
 #: What stands next to the database, by what it holds.
 DERIVED = {"words": "words", "vectors": "vectors", "graph": "vectors-graph"}
 LIMIT = 5
+REQUIRE = BackgroundBuilder.require
 
 
 @pytest.fixture(autouse=True)
@@ -186,6 +187,24 @@ def test_each_derived_file_may_be_deleted(original: Original, name: str) -> None
     assert original.derived[name].exists()
     original.assert_answered(store, graph=True)
     store.close()
+
+
+@pytest.mark.parametrize("name", ["words", "vectors"])
+@pytest.mark.parametrize("end", ["deleted", "cut short"])
+def test_the_next_run_that_indexes_builds_what_is_missing(
+    original: Original, monkeypatch: pytest.MonkeyPatch, name: str, end: str
+) -> None:
+    monkeypatch.setattr(BackgroundBuilder, "require", REQUIRE)
+    place = original.derived[name]
+    whole = place.stat().st_size
+    without(place)
+    if end == "cut short":
+        place.write_bytes(b"")
+    store = original.open(original.path)
+    with store.records.lease("read") as mine:
+        assert mine
+    store.close()
+    assert place.stat().st_size == whole
 
 
 @pytest.mark.parametrize("name", DERIVED)

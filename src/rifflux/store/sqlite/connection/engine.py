@@ -26,7 +26,7 @@ from weakref import WeakKeyDictionary
 import apsw
 
 from rifflux.errors import OutOfScope
-from rifflux.store.sqlite.connection.connect import connect, frozen, raise_ours
+from rifflux.store.sqlite.connection.connect import connect, frozen, raise_ours, translated
 from rifflux.store.sqlite.connection.locks import ASIDE, LONG
 from rifflux.types import Progress
 
@@ -119,6 +119,9 @@ class DerivedFiles(Protocol):
 
     def changed(self, connection: apsw.Connection, owners: Collection[int]) -> None:
         """Follow the changes just committed for some owners."""
+
+    def follow(self, connection: apsw.Connection) -> None:
+        """Follow other processes' commits, and build what they recorded as needed, or what is missing."""
 
     def erased(self, owners: Collection[int], *, documents: bool) -> None:
         """Delete data of owners whose content was deleted; without `documents` there was none."""
@@ -273,7 +276,7 @@ class Engine:
 
     @contextmanager
     def long_task(self) -> Iterator[None]:
-        """Update derived files occasionally while the block writes much, and when it ends."""
+        """Update derived files occasionally while the block writes much, and when it ends, also those that are missing."""
         with self.lock:
             if not self._tasks:
                 self._followed_at = time.monotonic()
@@ -284,6 +287,9 @@ class Engine:
             with self.lock:
                 self._tasks -= 1
                 self.follow()
+        with self.lock, translated(self.location):
+            for follower in self.followers:
+                follower.follow(self.connection)
 
     def follow(self) -> None:
         """Have derived files follow the committed changes, unless postponed until the end of a long task."""

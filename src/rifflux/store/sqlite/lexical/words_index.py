@@ -60,6 +60,12 @@ class WordsIndex(DerivedFile):
         self._open: _Snapshot | None = None
         self._seen: GenerationCache[VisibleWords] = GenerationCache(MOST_SEEN)
 
+    @property
+    def format(self) -> int:
+        from rifflux.store.sqlite.lexical.words_file import FORMAT
+
+        return FORMAT
+
     def visible(self, connection: apsw.Connection, owners: tuple[int, ...]) -> VisibleWords | None:
         """Return the words that owners see; None if there are none, or if they cover far too little."""
         if connection.in_transaction:
