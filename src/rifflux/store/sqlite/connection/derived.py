@@ -230,11 +230,6 @@ class DerivedFile:
         self._inode = self._large()
         self.builder = None if read_only else BackgroundBuilder(location, self._maintain, self._give_back)
 
-    @property
-    def format(self) -> int:
-        """Return the version of the format in use."""
-        raise NotImplementedError
-
     def _maintain(self, connection: apsw.Connection) -> bool:
         if self.elsewhere:
             return self._note(connection)
@@ -308,22 +303,11 @@ class DerivedFile:
         raise NotImplementedError
 
     def follow(self, connection: apsw.Connection) -> None:
-        """Follow other processes' commits, and build what they recorded as needed, or what is missing."""
+        """Follow other processes' commits, and build what they recorded as needed."""
         self.changed(connection)
         known = current(connection, self.name)
-        if self.builder and known and not self._is_built(known):
+        if self.builder and known and not known.token:
             self.builder.require()
-
-    def _is_built(self, known: Current) -> bool:
-        """Return True if the copy recorded in the database was built, and is there in the format in use."""
-        if not known.token:
-            return False
-        try:
-            with self.place.open("rb") as file:
-                StateStamp.decoded(file.read(STAMP_BYTES)).check(known, self.name, self.format)
-        except (OSError, Unfit):
-            return False
-        return True
 
     def suggest(self) -> None:
         """Schedule building the file, for the benefit of a search."""

@@ -26,7 +26,7 @@ from weakref import WeakKeyDictionary
 import apsw
 
 from rifflux.errors import OutOfScope
-from rifflux.store.sqlite.connection.connect import connect, frozen, raise_ours, translated
+from rifflux.store.sqlite.connection.connect import connect, frozen, raise_ours
 from rifflux.store.sqlite.connection.locks import ASIDE, LONG
 from rifflux.types import Progress
 
@@ -119,9 +119,6 @@ class DerivedFiles(Protocol):
 
     def changed(self, connection: apsw.Connection, owners: Collection[int]) -> None:
         """Follow the changes just committed for some owners."""
-
-    def follow(self, connection: apsw.Connection) -> None:
-        """Follow other processes' commits, and build what they recorded as needed, or what is missing."""
 
     def erased(self, owners: Collection[int], *, documents: bool) -> None:
         """Delete data of owners whose content was deleted; without `documents` there was none."""
@@ -276,7 +273,7 @@ class Engine:
 
     @contextmanager
     def long_task(self) -> Iterator[None]:
-        """Update derived files occasionally while the block writes much, and when it ends, also those that are missing."""
+        """Update derived files occasionally while the block writes much, and when it ends."""
         with self.lock:
             if not self._tasks:
                 self._followed_at = time.monotonic()
@@ -286,13 +283,13 @@ class Engine:
         finally:
             with self.lock:
                 self._tasks -= 1
-                self.follow()
-        with self.lock, translated(self.location):
-            for follower in self.followers:
-                follower.follow(self.connection)
+                self.follow(ended=True)
 
-    def follow(self) -> None:
-        """Have derived files follow the committed changes, unless postponed until the end of a long task."""
+    def follow(self, *, ended: bool = False) -> None:
+        """Have derived files follow the committed changes, unless postponed until the end of a long task.
+
+        When it has ended, they also look whether they are there at all.
+        """
         self._behind |= self.touched
         self.touched.clear()
         if self._tasks and time.monotonic() - self._followed_at < FOLLOW:
@@ -301,7 +298,7 @@ class Engine:
         self._behind = set()
         self._followed_at = time.monotonic()
         try:
-            for follower in self.followers if behind else ():
+            for follower in self.followers if behind or ended else ():
                 follower.changed(self.connection, behind)
         except (apsw.Error, OSError, UnicodeDecodeError) as error:
             raise_ours(self.location, error)

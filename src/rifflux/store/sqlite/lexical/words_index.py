@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from rifflux.store.sqlite.connection.derived import FORGET_FRESH, DerivedFile, StateStamp, Unfit, rebuild, touched
+from rifflux.store.sqlite.connection.derived import (
+    FORGET_FRESH,
+    STAMP_BYTES,
+    DerivedFile,
+    StateStamp,
+    Unfit,
+    rebuild,
+    touched,
+)
 from rifflux.store.sqlite.connection.engine import CURRENT, Current, GenerationCache, current, unmoved
 from rifflux.store.sqlite.query import WORDS
 
@@ -59,12 +67,6 @@ class WordsIndex(DerivedFile):
         self._known = known
         self._open: _Snapshot | None = None
         self._seen: GenerationCache[VisibleWords] = GenerationCache(MOST_SEEN)
-
-    @property
-    def format(self) -> int:
-        from rifflux.store.sqlite.lexical.words_file import FORMAT
-
-        return FORMAT
 
     def visible(self, connection: apsw.Connection, owners: tuple[int, ...]) -> VisibleWords | None:
         """Return the words that owners see; None if there are none, or if they cover far too little."""
@@ -124,9 +126,20 @@ class WordsIndex(DerivedFile):
 
     def _is_behind(self, connection: apsw.Connection) -> bool:
         known = current(connection, WORDS)
-        if known and known.token:
+        if known and self._is_there(known):
             return self._behind(connection) > _few(self._known(connection, _HIGHEST)[0][0])
         return known is not None or self._known(connection, _HIGHEST)[0][0] >= LEAST
+
+    def _is_there(self, known: Current) -> bool:
+        """Return True if the copy recorded in the database lies beside it, in the format in use."""
+        from rifflux.store.sqlite.lexical.words_file import FORMAT
+
+        try:
+            with self.place.open("rb") as file:
+                StateStamp.decoded(file.read(STAMP_BYTES)).check(known, WORDS, FORMAT)
+        except (OSError, Unfit):
+            return False
+        return True
 
     def erased(self, owners: Collection[int], *, documents: bool) -> None:
         """Delete data of owners whose content was deleted."""

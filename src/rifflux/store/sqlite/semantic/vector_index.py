@@ -256,10 +256,6 @@ class VectorIndex(DerivedFile):
         self._check: threading.Timer | None = None
         self._together: GenerationCache[Together] = GenerationCache(MOST_TOGETHER)
 
-    @property
-    def format(self) -> int:
-        return FORMAT
-
     def at(self, connection: apsw.Connection) -> VectorSnapshot | None:
         """Return the packed vectors with later changes as seen by a connection, or None if none fit."""
         rows = self._known(connection, CURRENT, name=NAME)
