@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rifflux
@@ -22,7 +23,7 @@ from rifflux.store.lexical import DEFAULT
 from rifflux.store.opensearch import OpenSearchStore, batches
 from rifflux.store.opensearch.batches import ContentBatch
 from rifflux.store.opensearch.filters import terms
-from rifflux.testing import change
+from rifflux.testing import MODEL, change
 from rifflux.types import Query
 
 PARTS = 4
@@ -260,3 +261,27 @@ def test_what_a_transaction_has_read_nobody_changes_before_its_end(index: rifflu
     with rifflux.open(place, model="hash:64") as reader:
         found = reader.memories.get(saved.id)
     assert (found.text, found.importance, found.version) == (texts[-1], weights[-1], 11)
+
+
+def test_a_vector_is_put_on_no_row_that_was_replaced_meanwhile(place: str, index: rifflux.Index) -> None:
+    """Another process replaces three chunks that wait for vectors; the text of one stays, one is in a batch that fails."""
+    store = store_of(index)
+    store.semantic.use_model(MODEL)
+    former = [change(key, f"text of {key}", first_id=number) for number, key in enumerate("abc", start=1)]
+    store.catalog.write(*(Placed("c", each) for each in former))
+    ((*waiting,),) = store.semantic.pending(10)
+    rows = store.rows.engine.chunk_rows.copy()
+    with rifflux.open(place, model="hash:64") as other:
+        catalog = store_of(other).catalog
+        catalog.write(Placed("c", change("a", "text of a", first_id=1, metadata={"year": 3})))
+        catalog.write(Placed("c", change("b", "another text", first_id=2)))
+        with suppress(RuntimeError), store_of(other).transaction():
+            catalog.write(Placed("c", change("c", "text of c", first_id=3, metadata={"year": 3})))
+            raise RuntimeError
+    vectors = np.array([(1, 0), (0, 1), (0.6, 0.8)], np.float32)
+    ids = [each.id for each in waiting]
+    assert store.semantic.put_vectors(ids, [each.hash for each in waiting], vectors) == 2
+    assert list(store.semantic.vectors_of(np.array(ids, np.int64))) == [1, 3]
+    assert [chunk.id for some in store.semantic.pending(10) for chunk in some] == [2]
+    found = store.rows.get([rows["", id] for id in ids])
+    assert [bool(found[rows["", id]]["embedded"]) for id in ids] == [False, False, True]

@@ -272,10 +272,12 @@ def test_tools_work_on_a_cluster_and_open_no_other(location: Callable[[], str], 
 
 def test_a_search_makes_at_most_four_requests(location: Callable[[], str], tmp_path: Path) -> None:
     (tmp_path / "river.md").write_text(f"# Rivers\n\n{TEXTS['river']}\n\n{TEXTS['heron']}\n")
+    (tmp_path / "river.py").write_text(f"def wait_for_fish():\n    return {TEXTS['heron']!r}\n")
+    several = 'in ch. 7 or p. 9 on "slow water" and the herron'
     with filled(f"opensearch://{location()}") as index:
-        index.add(tmp_path)
+        index.add(tmp_path, rifflux.Document("book", "Chapter 7, page 9: on slow water. Page 7 follows."))
         index.search("queue")  # statistics are read once for each state of the index
-        for question in (*QUESTIONS, "hern", "how long do cache entries live", "ch. 7", "a 12 b 34 c 56"):
+        for question in (*QUESTIONS, "hern", "how long do cache entries live", "ch. 7", "a 12 b 34 c 56", several):
             for mode in ("lexical", "hybrid"):
                 found = index.search(question, mode=mode)
                 # Besides, the state of the index is read once a second, and what is shared twice a minute.

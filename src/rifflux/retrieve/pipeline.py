@@ -111,7 +111,7 @@ class Plan:
     `search` gathers the candidates; `weights` are the field weights of BM25. `fuse` is None for a search in a single
     channel; `evidence` are the facts about the candidates. `trace` is the trace before the run. `pool_of` returns the
     number of candidates to request per channel for a page of `top_k` hits, and `passages` is the number of candidates
-    whose passages are fetched. `variants` are searched in addition to the query's words.
+    whose passages are fetched after all are in order. `variants` are searched in addition to the query's words.
     """
 
     query: Query
@@ -148,7 +148,8 @@ class Plan:
             # A stage that looks at all candidates would reorder a larger number: it sees as many as for the first page.
             looks_at_all = any(each.top is None for each in plan.stages if each.phase == Phase.PASSAGES)
             passages = plan.passages_for(top_k if looks_at_all else last)
-            table = replace(plan, passages=passages).run_phase(Phase.FETCH, plan.candidates())
+            fetching = replace(plan, passages=passages)
+            table = fetching.run_phase(Phase.FETCH, fetching.candidates())
             table = plan.run_phase(Phase.PASSAGES, table).head(last)
             is_short = len(table) < top_k and bool(plan.outcome.dropped)
             may_go_on = is_short or (offset > 0 and len(table) < last)

@@ -368,8 +368,11 @@ class Catalog(Protocol):
     def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
         """Return the names and facts of each chunk, without missing chunks."""
 
-    def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
-        """Return the source code details of those chunks that are code."""
+    def code_of(self, ids: Ids, beside: Ids | None = None) -> Mapping[int, CodePiece]:
+        """Return the source code details of those chunks that are code.
+
+        `beside` are chunks that are probably hydrated next: an engine on other machines may read them in one request.
+        """
 
     def passing(self, filter: Filter, ids: Ids) -> Ids:
         """Return the chunks whose document passes a filter."""

@@ -566,7 +566,8 @@ class MemoryCatalog(Catalog):
             )
         return found
 
-    def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
+    def code_of(self, ids: Ids, beside: Ids | None = None) -> Mapping[int, CodePiece]:
+        del beside
         return {
             id: CodePiece(row.change.path, tuple(each.chunk.headings), each.chunk.text, each.chunk.position)
             for id, row, each in self.view.chosen(ids)

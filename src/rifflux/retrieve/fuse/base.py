@@ -223,11 +223,11 @@ class IndexFacts:
         found = self.reader.catalog.passing(filter, ids) if self.reader else ids[:0]
         return np.isin(ids, found).astype(np.float64)
 
-    def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
-        """Return the source code details of those chunks that are code."""
+    def code_of(self, ids: Ids, beside: Ids) -> Mapping[int, CodePiece]:
+        """Return the source code details of those chunks that are code; `beside` are probably fetched next."""
         # The texts of all others would be read for nothing.
         code = [id for id, each in self.facts(ids).items() if each.kind == "code"]
-        return self.reader.catalog.code_of(np.array(code, np.int64)) if self.reader and code else {}
+        return self.reader.catalog.code_of(np.array(code, np.int64), beside) if self.reader and code else {}
 
     def coverage(self, ids: Ids) -> Scores:
         """Return the idf-weighted share of the query's terms that each chunk contains, in [0, 1]."""

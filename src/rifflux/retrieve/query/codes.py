@@ -179,13 +179,17 @@ def shortened(query: Query, frequencies: Frequencies, vocabulary: NearTerms, phr
     So `ch. 7` becomes `chapter 7` if the index contains that phrase; words that merely have the same prefix do not
     qualify.
     """
-    for found in islice(_SHORTENED.finditer(query.semantic_text), MOST_NUMBERS):
+    runs = [*islice(_SHORTENED.finditer(query.semantic_text), MOST_NUMBERS)]
+    known = frequencies([word for found in runs if not found[2] and len(word := fold(found[1])) > 1])
+    # A dictionary, because two runs may have the same clause. All are looked up together.
+    ways: dict[Clause, Way] = {}
+    for found in runs:
         word = fold(found[1])
         number = found[3]
-        if not found[2] and (len(word) == 1 or frequencies([word])):
+        if not found[2] and (len(word) == 1 or known.get(word)):
             continue
         longer = vocabulary(word, len(word) + 1, LONGEST)
         words = [term for term in longer if term.isalpha()]
-        nearest = sorted(words, key=lambda each: (-longer[each], each))[:MOST]
-        for clause in phrases([(term, number) for term in nearest], MOST):
-            yield clause, f"{found[1]} {number}", (word,)
+        for term in sorted(words, key=lambda each: (-longer[each], each))[:MOST]:
+            ways[term, number] = (term, number), f"{found[1]} {number}", (word,)
+    yield from (ways[clause] for clause in phrases(ways, len(ways)))

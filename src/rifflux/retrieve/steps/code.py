@@ -106,7 +106,7 @@ class Definitions:
         """Return the candidates in their new order, with a column for each reason."""
         if not len(table):
             return table
-        seen = plan.evidence.code_of(table.ids[:_LOOKED_AT])
+        seen = plan.evidence.code_of(table.ids[:_LOOKED_AT], table.ids[: plan.passages])
         if not seen:
             return table
         pieces = [_Piece(seen[id]) if id in seen else None for id in table.ids[:_LOOKED_AT].tolist()]

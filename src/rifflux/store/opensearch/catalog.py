@@ -90,6 +90,7 @@ _ORDERS: Mapping[Order, Sequence[Any]] = {
     Order.NEWEST: ({"order": "desc"}, {"added": "desc"}),
 }
 _WORKS = {"term": {"is_work": True}}
+_NOTHING = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,21 +287,34 @@ class OpenSearchCatalog(Catalog):
 
     def _chunks(self, ids: Ids, fields: Sequence[str]) -> dict[int, JSON]:
         """Return the rows of chunks by id, without missing ones."""
+        (found,) = self._chunks_each([(ids, fields)])
+        return found
+
+    def _chunks_each(self, wanted: Sequence[tuple[Ids, Sequence[str]]]) -> list[dict[int, JSON]]:
+        """Return the rows of some chunks with some fields, and of others with others, in one request."""
+        every: list[dict[int, JSON]] = []
+        bodies: list[JSON] = []
+        places: list[int] = []
+        for place, (ids, fields) in enumerate(wanted):
+            known = self._known_chunks(fields)
+            every.append({id: row for id in ids.tolist() if (row := known.get(id)) is not None})
+            missing = sorted({*ids.tolist()} - every[place].keys())
+            for start in range(0, len(missing), PAGE):
+                some = [terms("uid", missing[start : start + PAGE])]
+                bodies.append(self.rows.body("chunk", some, size=PAGE, _source=fields))
+                places.append(place)
+        for place, answer in zip(places, self.rows.search_all(bodies), strict=True):
+            every[place] |= {each["_source"]["uid"]: each["_source"] for each in answer["hits"]["hits"]}
+        for (_, fields), found in zip(wanted, every, strict=True):
+            self._known_chunks(fields).update(found)
+        return [dict(sorted(found.items())) for found in every]
+
+    def _known_chunks(self, fields: Sequence[str]) -> dict[int, JSON]:
+        """Return the rows of chunks that were read with some fields of the current contents."""
         known: dict[int, JSON] = self.rows.cached(("chunks", *fields), dict)
         if len(known) > 4 * PAGE:
             known.clear()
-        wanted = sorted({*ids.tolist()})
-        found = {id: row for id in wanted if (row := known.get(id)) is not None}
-        missing = [id for id in wanted if id not in found]
-        bodies = []
-        for start in range(0, len(missing), PAGE):
-            some = [terms("uid", missing[start : start + PAGE])]
-            bodies.append(self.rows.body("chunk", some, size=PAGE, _source=fields))
-        for answer in self.rows.search_all(bodies):
-            for each in answer["hits"]["hits"]:
-                found[each["_source"]["uid"]] = each["_source"]
-        known.update(found)
-        return dict(sorted(found.items()))
+        return known
 
     def _owner_of(self, row: Mapping[str, Any]) -> str | None:
         return row["owner"] if self.rows.several else None
@@ -310,25 +324,31 @@ class OpenSearchCatalog(Catalog):
         entries = zip(ranking.ids.tolist(), ranking.scores.tolist(), trails or [()] * len(ranking), strict=True)
         return [hit_of(rows[id], self._owner_of(rows[id]), score, why) for id, score, why in entries if id in rows]
 
-    def _passages(self, ids: Ids) -> Mapping[int, JSON]:
-        """Return the rows of hits; a search reads their terms too, and one by meaning their vectors."""
+    def _passages(self, ids: Ids, others: Ids = _NOTHING) -> Mapping[int, JSON]:
+        """Return the rows of hits and of others; a search reads the hits' terms too, and one by meaning their vectors.
+
+        Both are read in one request.
+        """
         bounds = self.rows.engine.bounds
-        known: dict[int, JSON] = self.rows.cached(("chunks", *HIT), dict)
+        known = self._known_chunks(HIT)
+        others = others[~np.isin(others, ids)]
         if bounds.reads is None or all(id in known for id in ids.tolist()):
-            return self._chunks(ids, HIT)
+            return self._chunks(np.concatenate([ids, others]), HIT)
         vectors: dict[int, Vectors] = self.rows.cached("vectors", dict)
         terms_read: dict[int, FieldTerms] = self.rows.cached(TERMS_READ, dict)
         if len(terms_read) > 4 * PAGE:
             terms_read.clear()
         field = bounds.field
         fields = (*HIT, *TERM_FIELDS) if field is None else (*HIT, *TERM_FIELDS, field)
-        for id, row in self._chunks(ids, fields).items():
+        read, beside = self._chunks_each([(ids, fields), (others, HIT)])
+        for id, row in read.items():
             known[id] = row
-            terms_read[id] = terms_of(row)
+            if id not in terms_read:
+                terms_read[id] = terms_of(row)
             vector = row.pop(field, None) if field else None
             if vector is not None:
                 vectors[id] = np.array(vector, np.float32)
-        return {id: known[id] for id in ids.tolist() if id in known}
+        return read | beside
 
     def chunks_of(self, namespace: str, key: str) -> list[Hit]:
         places = self._ids_of([(namespace, key)])[namespace, key]
@@ -355,9 +375,10 @@ class OpenSearchCatalog(Catalog):
             if row and row["uid"] not in known:
                 known[row["uid"]] = facts_of(row)
 
-    def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
+    def code_of(self, ids: Ids, beside: Ids | None = None) -> Mapping[int, CodePiece]:
         found = {}
-        for id, row in self._chunks(ids, HIT).items():
+        rows = self._chunks(ids, HIT) if beside is None else self._passages(beside, ids)
+        for id, row in ((id, rows[id]) for id in sorted(ids.tolist()) if id in rows):
             hit = hit_of(row, None)
             if hit.kind == "code":
                 headings = tuple(json.loads(row["facts"])["headings"])

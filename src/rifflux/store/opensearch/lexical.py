@@ -34,6 +34,8 @@ MOST_HITS = 10_000
 _EXAMPLES = 4
 #: The number of chunks of which it is remembered whether they contain a clause.
 _MOST_SEEN = 20_000
+#: The most chunks with a query's phrases whose terms are read with its candidates.
+_PHRASED = 48
 #: The number of chunks up to which an owner's vocabulary is read as a whole, and the length that its terms are below.
 SMALL = 25_000
 _LONGEST_TERM = 256
@@ -186,11 +188,13 @@ class Counts:
 class Scoring:
     """How the chunks that a search finds are scored: alternatives with their weights, statistics, and counted terms.
 
-    `clauses` are those of the query of which it is remembered which chunks contain them.
+    `clauses` are those of the query of which it is remembered which chunks contain them. `phrases` are all phrases
+    among both that some chunk may contain, with the number of those that do where it is known.
     """
 
     scored: Sequence[Alternative]
     clauses: Sequence[Clause]
+    phrases: Mapping[Clause, int | None]
     words: Sequence[str]
     weights: FieldWeights
     chunks: int
@@ -202,13 +206,10 @@ class Scoring:
 
     def needs_texts(self, counts: Counts) -> Ids:
         """Return the chunks whose terms must be read: those that may contain a phrase, or the beginning of a term."""
-        rows = [np.empty(0, np.int64)]
-        for clause, _, prefix in self.scored:
-            if prefix:
-                return counts.ids
-            if len(clause) > 1:
-                rows.append(counts.together(clause))
-        rows += [counts.together(clause) for clause in self.clauses if len(clause) > 1]
+        if any(prefix for _, _, prefix in self.scored):
+            return counts.ids
+        rows: list[Ids] = [np.empty(0, np.int64)]
+        rows += [counts.together(clause) for clause in self.phrases]
         return counts.ids[np.unique(np.concatenate(rows))]
 
     def scores(self, counts: Counts, texts: Texts) -> Scores:
@@ -233,21 +234,29 @@ class Scoring:
 
 @dataclass(frozen=True, slots=True)
 class NamedHits:
-    """The hits of a query by words, and `further` ones that are not ranked, with the counts of its terms in each."""
+    """The hits of a query by words, and `further` ones that are not ranked, with the counts of its terms in each.
+
+    `holding` are all chunks with one of its phrases, with their terms, if they were read with the hits.
+    """
 
     hits: Sequence[JSON]
     counts: Counts
     further: Counts
     scoring: Scoring
+    holding: Sequence[JSON] | None = None
 
     @classmethod
-    def of(cls, hits: Sequence[JSON], further: Sequence[JSON], scoring: Scoring) -> NamedHits:
-        """Read the counts that searches with the options of `counting` returned."""
-        return cls(hits, Counts.of(hits, scoring.words), Counts.of(further, scoring.words), scoring)
+    def of(
+        cls, hits: Sequence[JSON], further: Sequence[JSON], scoring: Scoring, holding: Sequence[JSON] | None = None
+    ) -> NamedHits:
+        """Read what a search for candidates returned."""
+        return cls(hits, Counts.of(hits, scoring.words), Counts.of(further, scoring.words), scoring, holding)
 
     @property
     def read(self) -> Texts:
         """Return the terms that were read with hits."""
+        if self.holding is not None:
+            return {uid_of(each): terms_of(each["_source"]) for each in self.holding}
         if not self.hits or "body" not in self.hits[0].get("_source", ()):
             return {}
         return {uid_of(each): terms_of(each["_source"]) for each in self.hits}
@@ -255,6 +264,8 @@ class NamedHits:
     @property
     def needed(self) -> Ids:
         """Return the hits whose terms must be looked at."""
+        if self.holding is not None:
+            return np.empty(0, np.int64)
         return np.union1d(self.scoring.needs_texts(self.counts), self.scoring.needs_texts(self.further))
 
 
@@ -310,8 +321,27 @@ class OpenSearchLexical(Lexical):
                 scored.append((clause, worth * okapi_idf(chunks, frequency), prefix))
         terms = {term for clause, _, prefix in scored if not prefix for term in clause}
         terms |= {term for clause in sought.clauses for term in clause if frequencies[(term,), False]}
-        present = [clause for clause in sought.clauses if terms.issuperset(clause)]
-        return Scoring(scored, present[:MOST_CLAUSES], sorted(terms), weights, chunks, length)
+        present = [clause for clause in sought.clauses if terms.issuperset(clause)][:MOST_CLAUSES]
+        phrases: dict[Clause, int | None] = {}
+        for clause in (*(clause for clause, _, prefix in scored if not prefix), *present):
+            number = frequencies.get((clause, False))
+            if len(clause) > 1 and number != 0:
+                phrases[clause] = number
+        return Scoring(scored, present, phrases, sorted(terms), weights, chunks, length)
+
+    def holding(self, query: Query, scoring: Scoring) -> JSON | None:
+        """Return the body of the search for all chunks with a phrase of a query; None if terms are not read by it.
+
+        That is so if there are none, or if they may be many.
+        """
+        numbers = [*scoring.phrases.values()]
+        if not numbers or any(prefix for _, _, prefix in scoring.scored):
+            return None
+        if sum(_PHRASED + 1 if number is None else number for number in numbers) > _PHRASED:
+            return None
+        narrow = [any_of(map(contains, scoring.phrases)), *conditions(query.filter), *word_conditions(query)]
+        options: JSON = {"size": _PHRASED, "_source": [*TERM_FIELDS], "docvalue_fields": ["uid"]}
+        return self.rows.body("chunk", narrow, **options)
 
     def count(self, queries: Sequence[tuple[Query, FieldWeights]]) -> None:
         """Count what some queries ask for in one request."""

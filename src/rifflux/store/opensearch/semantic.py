@@ -28,9 +28,11 @@ from rifflux.types import Ids, Query, Ranking, Scores, Vectors
 
 #: How often a change of the models is tried again that somebody else's interferes with.
 _TRIES = 50
-#: Stores a vector if the chunk still has the text that it is of.
+#: Stores a vector if the chunk has the text that it is of, and its row was not replaced by a batch that counts.
 _PUT = (
-    "if (((Number) ctx._source.hash).longValue() != ((Number) params.hash).longValue()) { ctx.op = 'none' } else {"
+    "def replaced = ctx._source.replaced;"
+    "if (((Number) ctx._source.hash).longValue() != ((Number) params.hash).longValue()"
+    " || replaced != null && !params.without.contains(((Number) replaced).longValue())) { ctx.op = 'none' } else {"
     "ctx._source[params.field] = params.vector;"
     "if (ctx._source.embedded == null) { ctx._source.embedded = [] }"
     "if (!ctx._source.embedded.contains(params.field)) { ctx._source.embedded.add(params.field) } }"
@@ -177,16 +179,30 @@ class OpenSearchSemantic(Semantic):
         if not in_use or (model and model not in in_use):
             raise ModelMismatch("the index was switched to another model: embed this again")
         field = self._field(model) or vector_field(in_use[0])
-        rows = self._rows_of(ids)
+        wanted = {int(id): (hash, vector) for id, hash, vector in zip(ids, hashes, vectors, strict=True)}
+        rows = self._rows_of([*wanted])
+        stored = self._put(field, wanted, rows)
+        left = rows.keys() - stored
+        if left:
+            # Their rows were replaced meanwhile: the texts of those that came after them may be the same.
+            self.rows.engine.forget_states(self.rows.owner)
+            later = self._rows_of(sorted(left))
+            if later:
+                stored |= self._put(field, wanted, later)
+        return len(stored)
+
+    def _put(self, field: str, vectors: Mapping[int, tuple[int, Vectors]], rows: Mapping[int, str]) -> set[int]:
+        """Store the vectors of chunks, each with the hash of its text, in rows; return the chunks that have them now."""
+        without = self.rows.state.batches[self.rows.owner].void
         actions: list[Action] = []
-        for id, hash, vector in zip(ids, hashes, vectors, strict=True):
-            if id not in rows:
-                continue
+        for id, row in rows.items():
+            hash, vector = vectors[id]
             values = np.ascontiguousarray(vector, np.float32)
-            script = {"source": _PUT, "params": {"hash": hash, "field": field, "vector": values}}
-            actions.append(("update", rows[id], {"script": script}))
-        answers = self.rows.write([*actions, self.rows.change()], among=map(_of_text, hashes))
-        return sum(each.get("result") == "updated" for each in answers[:-1])
+            parameters = {"hash": hash, "field": field, "vector": values, "without": without}
+            actions.append(("update", row, {"script": {"source": _PUT, "params": parameters}}))
+        names = [_of_text(vectors[id][0]) for id in rows]
+        answers = self.rows.write([*actions, self.rows.change()], among=names)
+        return {id for id, answer in zip(rows, answers, strict=False) if answer.get("result") == "updated"}
 
     def _rows_of(self, ids: Sequence[int]) -> dict[int, str]:
         """Return the ids of the rows of chunks: as they were read last with the text, or else as they are visible."""

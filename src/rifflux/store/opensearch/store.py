@@ -47,13 +47,17 @@ QUICK_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A request as searches of the cluster: by words, the first hits perhaps scored by cosine, then by meaning."""
+    """A request as searches of the cluster: by words, the first hits perhaps scored by cosine, then by meaning.
+
+    If it `has_phrases`, the last one is for all chunks with a phrase of the query.
+    """
 
     request: CandidateRequest
     scoring: Scoring
     bodies: Sequence[JSON]
     lexical: int
     is_rescored: bool
+    has_phrases: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +71,14 @@ class _Hits:
 
     @classmethod
     def of(cls, search: _Search, answers: Sequence[Sequence[JSON]]) -> _Hits:
+        holding = None
+        if search.has_phrases:
+            *answers, holding = answers
         ranked = [each for hits in answers[: search.lexical] for each in hits]
         similar = [each for hits in answers[search.lexical :] for each in hits]
         distinct = {uid_of(each): each for each in ranked}
         others = answers[search.lexical] if similar and LEXICAL in search.request.channels else []
-        return cls(search, answers, NamedHits.of([*distinct.values()], others, search.scoring), similar)
+        return cls(search, answers, NamedHits.of([*distinct.values()], others, search.scoring, holding), similar)
 
 
 class OpenSearchStore(Store):
@@ -253,7 +260,10 @@ class OpenSearchStore(Store):
             bodies.append(first)
             if size > near:
                 bodies.append({**nearest, "from": near, "size": size - near})
-        return _Search(request, scoring, bodies, lexical, is_rescored)
+        holding = self.lexical.holding(query, scoring) if has_words else None
+        if holding:
+            bodies.append(holding)
+        return _Search(request, scoring, bodies, lexical, is_rescored, holding is not None)
 
     def _response(self, hits: _Hits, texts: Texts, elapsed: float) -> CandidateResponse:
         search = hits.search

@@ -380,7 +380,8 @@ class SqliteCatalog(Catalog):
         # Now it counts more.
         return self.known.put(owners, generation, found)
 
-    def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
+    def code_of(self, ids: Ids, beside: Ids | None = None) -> Mapping[int, CodePiece]:
+        del beside
         rows = self._of_chunks(sql.CODE_OF, ids)
         return {id: CodePiece(path, tuple(json.loads(names)), *rest) for id, path, names, *rest in rows}
 
