@@ -264,7 +264,7 @@ def test_what_a_transaction_has_read_nobody_changes_before_its_end(index: rifflu
 
 
 def test_a_vector_is_put_on_no_row_that_was_replaced_meanwhile(place: str, index: rifflux.Index) -> None:
-    """Another process replaces three chunks that wait for vectors; the text of one stays, one is in a batch that fails."""
+    """Another process replaces chunks that wait for vectors: one keeps its text, one is of a batch that fails."""
     store = store_of(index)
     store.semantic.use_model(MODEL)
     former = [change(key, f"text of {key}", first_id=number) for number, key in enumerate("abc", start=1)]

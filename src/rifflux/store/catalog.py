@@ -244,6 +244,14 @@ class FactTable:
         """Return a table of the facts of chunks by id."""
         return cls([*facts.values()], {id: number for number, id in enumerate(facts)})
 
+    def add(self, facts: Mapping[int, ChunkFacts]) -> None:
+        """Add the facts of chunks by id."""
+        with self.lock:
+            for id, each in facts.items():
+                if id not in self.numbers:
+                    self.every.append(each)
+                    self.numbers[id] = len(self.every) - 1
+
     def facts(self) -> Mapping[int, ChunkFacts]:
         """Return all facts by id."""
         with self.lock:

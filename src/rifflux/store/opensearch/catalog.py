@@ -23,6 +23,7 @@ from rifflux.store.catalog import (
     Credited,
     DocumentUses,
     Edge,
+    FactTable,
     FieldValue,
     FileRemoval,
     FileState,
@@ -79,6 +80,8 @@ Place = tuple[str, str]
 #: The number of documents whose rows are made at a time, and of those that are read whole.
 ROWS_AT_ONCE = 100
 STORED_AT_ONCE = 64
+#: The number of chunks of a view whose facts are remembered.
+MOST_FACTS = 16 * PAGE
 #: Tries to read them with their chunks, while others replace these.
 _TRIES = 5
 #: The fields of a row that lead from document to document.
@@ -358,22 +361,26 @@ class OpenSearchCatalog(Catalog):
         return [hit for hit in hits if (hit.owner or "") == owners[0]]
 
     def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
-        known: dict[int, ChunkFacts] = self.rows.cached("facts", dict)
-        missing = [id for id in ids.tolist() if id not in known]
-        if missing:
-            for id, row in self._chunks(np.array(missing, np.int64), HIT).items():
-                known[id] = facts_of(row)
-        return {id: known[id] for id in sorted({*ids.tolist()}) if id in known}
+        table = self.fact_table(ids)
+        return {id: table.every[table.numbers[id]] for id in sorted({*ids.tolist()}) if id in table.numbers}
 
-    def note_facts(self, hits: Sequence[JSON]) -> None:
-        """Remember the facts of chunks that were read with a search."""
-        known: dict[int, ChunkFacts] = self.rows.cached("facts", dict)
-        if len(known) > 4 * PAGE:
-            known.clear()
-        for each in hits:
-            row = each.get("_source")
-            if row and row["uid"] not in known:
-                known[row["uid"]] = facts_of(row)
+    def fact_table(self, ids: Ids, hits: Sequence[JSON] = ()) -> FactTable:
+        """Return all facts that were read of the current contents, among them those of some chunks.
+
+        `hits` are chunks that were read with their facts.
+        """
+        tables: list[FactTable] = self.rows.cached("facts", lambda: [FactTable()])
+        if len(tables[0].every) > MOST_FACTS:
+            # Others may use the former table.
+            tables[0] = FactTable()
+        table = tables[0]
+        rows = [row for each in hits if (row := each.get("_source")) and row["uid"] not in table.numbers]
+        table.add({row["uid"]: facts_of(row) for row in rows})
+        missing = [id for id in ids.tolist() if id not in table.numbers]
+        if missing:
+            found = self._chunks(np.array(missing, np.int64), HIT)
+            table.add({id: facts_of(row) for id, row in found.items()})
+        return table
 
     def code_of(self, ids: Ids, beside: Ids | None = None) -> Mapping[int, CodePiece]:
         found = {}

@@ -167,6 +167,8 @@ class Bounds(threading.local):
     reads: Reads | None = None
     field: str | None = None
     since: float | None = None
+    #: Which of the chunks that it found contain which clauses, by owners.
+    holders: dict[tuple[str, ...], list[Any]]
     #: True after the index could not be refreshed for this search.
     is_stuck: bool = False
     #: True if what this search computes may not be what the whole of its state would give.
@@ -174,6 +176,7 @@ class Bounds(threading.local):
 
     def __init__(self) -> None:
         self.states: dict[tuple[str, ...], IndexState] = {}
+        self.holders = {}
 
     def now(self) -> float:
         """Return the moment by which a state is judged: within a search its beginning, so that it reads one state."""
@@ -396,7 +399,7 @@ class ClusterIndex:
         former = {**vars(bounds)}
         reads = Reads()
         bounds.deadline, bounds.reads, bounds.field = deadline, reads, None
-        bounds.since, bounds.states = time.monotonic(), {}
+        bounds.since, bounds.states, bounds.holders = time.monotonic(), {}, {}
         bounds.is_stuck = bounds.is_partial = False
         try:
             yield reads

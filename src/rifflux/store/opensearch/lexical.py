@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,23 +156,28 @@ class Counts:
 
     @classmethod
     def of(cls, hits: Sequence[JSON], words: Sequence[str]) -> Counts:
-        """Read the counts that a search with the options of `counting` returned."""
+        """Read the counts that a search with the options of `counting` returned, each chunk once."""
         found = [each["fields"]["counts"] for each in hits]
-        values = np.array([*chain.from_iterable(found)], np.int64)
         sizes = np.array([*map(len, found)], np.int64)
+        values = np.fromiter(chain.from_iterable(found), np.int64, sizes.sum())
         starts = np.cumsum(sizes) - sizes
+        ids = values[starts]
+        distinct, first = np.unique(ids, return_index=True)
+        if len(distinct) < len(ids):
+            return cls.of([hits[place] for place in np.sort(first).tolist()], words)
         is_pair = np.ones(len(values), np.bool)
         is_pair[starts] = is_pair[starts + 1] = False
         pairs = values[is_pair].reshape(-1, 2)
-        row = np.repeat(np.arange(len(hits)), (sizes - 2) // 2)
-        fields = np.stack([pairs[:, 1] >> shift & 0xFFFF for shift in (0, 16, 32)], axis=1)
-        rows = {}
-        counts = {}
-        for place, word in enumerate(words):
-            of_word = np.flatnonzero(pairs[:, 0] == place)
-            rows[word] = row[of_word]
-            counts[word] = fields[of_word]
-        return cls(values[starts], values[starts + 1], rows, counts)
+        # In the order of the terms, and for each of the hits.
+        order = np.argsort(pairs[:, 0], kind="stable")
+        row = np.repeat(np.arange(len(hits)), (sizes - 2) // 2)[order]
+        places, numbers = pairs[order].T
+        fields = np.stack([numbers >> shift & 0xFFFF for shift in (0, 16, 32)], axis=1)
+        bounds = np.searchsorted(places, np.arange(len(words) + 1)).tolist()
+        spans = dict(zip(words, pairwise(bounds), strict=True))
+        rows = {word: row[start:end] for word, (start, end) in spans.items()}
+        counts = {word: fields[start:end] for word, (start, end) in spans.items()}
+        return cls(ids, values[starts + 1], rows, counts)
 
     def together(self, clause: Clause) -> Ids:
         """Return the rows that have all terms of a phrase in one field."""
@@ -290,6 +295,41 @@ def occurrences(ids: Ids, clause: Clause, texts: Texts, *, prefix: bool) -> tupl
 
 
 @dataclass(frozen=True, slots=True)
+class KnownHolders:
+    """Which of some chunks contain each of some clauses; their ids ascend."""
+
+    ids: Ids
+    clauses: Mapping[Clause, NDArray[np.bool_]]
+
+    @classmethod
+    def of(cls, clauses: Iterable[Clause], counts: Counts, texts: Texts) -> KnownHolders:
+        """Tell which of the chunks of a search contain each clause."""
+        order = np.argsort(counts.ids)
+        found = {}
+        for clause in clauses:
+            if len(clause) == 1:
+                rows = counts.rows[clause[0]]
+            else:
+                rows, _ = occurrences(counts.ids, clause, texts, prefix=False)
+            contain = np.zeros(len(order), np.bool_)
+            contain[rows] = True
+            found[clause] = contain[order]
+        return cls(counts.ids[order], found)
+
+    def look_up(
+        self, clauses: Sequence[Clause], ids: Ids, table: NDArray[np.bool_], is_known: NDArray[np.bool_]
+    ) -> None:
+        """Note in a table which chunks contain which clauses, a row for a clause, and where that is known."""
+        places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        here = self.ids[places] == ids
+        for row, clause in enumerate(clauses):
+            contain = self.clauses.get(clause)
+            if contain is not None:
+                table[row] |= contain[places] & here
+                is_known[row] |= here
+
+
+@dataclass(frozen=True, slots=True)
 class OpenSearchLexical(Lexical):
     """The terms of a view's chunks."""
 
@@ -358,7 +398,8 @@ class OpenSearchLexical(Lexical):
         counts = named.counts
         scores = named.scoring.scores(counts, texts)
         for each in (counts, named.further):
-            self._remember(named.scoring.clauses, each, texts)
+            if len(each.ids):
+                self._remember(KnownHolders.of(named.scoring.clauses, each, texts))
         order = np.lexsort((counts.ids, -scores))[:limit]
         return Ranking(counts.ids[order], scores[order])
 
@@ -375,16 +416,19 @@ class OpenSearchLexical(Lexical):
                 found[row["uid"]] = terms_of(row)
         return found
 
-    def _remember(self, clauses: Iterable[Clause], counts: Counts, texts: Texts) -> None:
-        """Remember which of the chunks of a search contain each clause."""
+    def _remember(self, some: KnownHolders) -> None:
+        """Remember which chunks contain some clauses: for the search of this thread, or else for others."""
+        bounds = self.rows.engine.bounds
+        if bounds.reads is not None:
+            bounds.holders.setdefault(self.rows.owners, []).append(some)
+        else:
+            self._note(some)
+
+    def _note(self, some: KnownHolders) -> None:
         known = self._known_holders
-        seen = counts.ids.tolist()
-        for clause in clauses:
-            if len(clause) == 1:
-                rows = counts.rows[clause[0]]
-            else:
-                rows, _ = occurrences(counts.ids, clause, texts, prefix=False)
-            _note(known, clause, seen, counts.ids[rows].tolist())
+        seen = some.ids.tolist()
+        for clause, contain in some.clauses.items():
+            _note(known, clause, seen, some.ids[contain].tolist())
 
     @property
     def _known_holders(self) -> dict[Clause, _Holders]:
@@ -451,6 +495,18 @@ class OpenSearchLexical(Lexical):
         return all(len(term) >= _LONGEST_TERM or term in vocabulary.get(term[:1], ()) for term in clause)
 
     def holders(self, clauses: Sequence[Clause], ids: Ids) -> NDArray[np.bool_]:
+        table = np.zeros((len(clauses), len(ids)), np.bool_)
+        is_known = np.zeros_like(table)
+        several = self.rows.engine.bounds.holders.get(self.rows.owners, [])
+        for some in several:
+            some.look_up(clauses, ids, table, is_known)
+        if is_known.all():
+            return table
+        for some in several:
+            self._note(some)
+        return self._read_holders(clauses, ids)
+
+    def _read_holders(self, clauses: Sequence[Clause], ids: Ids) -> NDArray[np.bool_]:
         known = self._known_holders
         wanted = ids.tolist()
         present = self.document_frequencies([*dict.fromkeys(chain.from_iterable(clauses))])

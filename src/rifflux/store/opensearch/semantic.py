@@ -192,7 +192,7 @@ class OpenSearchSemantic(Semantic):
         return len(stored)
 
     def _put(self, field: str, vectors: Mapping[int, tuple[int, Vectors]], rows: Mapping[int, str]) -> set[int]:
-        """Store the vectors of chunks, each with the hash of its text, in rows; return the chunks that have them now."""
+        """Store vectors of chunks, each with the hash of its text, in rows; return the chunks that have theirs now."""
         without = self.rows.state.batches[self.rows.owner].void
         actions: list[Action] = []
         for id, row in rows.items():

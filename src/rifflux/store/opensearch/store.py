@@ -76,9 +76,8 @@ class _Hits:
             *answers, holding = answers
         ranked = [each for hits in answers[: search.lexical] for each in hits]
         similar = [each for hits in answers[search.lexical :] for each in hits]
-        distinct = {uid_of(each): each for each in ranked}
         others = answers[search.lexical] if similar and LEXICAL in search.request.channels else []
-        return cls(search, answers, NamedHits.of([*distinct.values()], others, search.scoring, holding), similar)
+        return cls(search, answers, NamedHits.of(ranked, others, search.scoring, holding), similar)
 
 
 class OpenSearchStore(Store):
@@ -284,9 +283,8 @@ class OpenSearchStore(Store):
             cosines = dict(zip(ids, scores.tolist(), strict=True))
         facts = FactTable()
         if request.described:
-            self.catalog.note_facts([each for some in hits.answers for each in some])
             described = np.unique(np.concatenate([rankings[name].ids[: DESCRIBED[name]] for name in names]))
-            facts = FactTable.of(self.catalog.facts(described))
+            facts = self.catalog.fact_table(described, [each for some in hits.answers for each in some])
         return CandidateResponse(rankings, facts, dict.fromkeys(names, elapsed), cosines)
 
     # Views
