@@ -80,6 +80,25 @@ def test_steps_stay_together_with_the_commands_between_them() -> None:
     assert "2. Copy it:" not in texts(STEPS)
 
 
+def test_a_command_that_an_item_leads_to_does_not_end_the_list() -> None:
+    steps = "In short:\n\n- Make a user:\n\nadduser lily\n\n- Log in as lily.\n- Copy:\n\ncp a b\n\n- Log out."
+    assert steps in texts(f"{steps}\n\nIt is done. It runs.")
+
+
+def test_a_row_that_is_written_as_a_list_is_one_item() -> None:
+    text = "The codes:\n\n* - Code\n  - Meaning\n* - ADDED\n  - A job\n    was added\n* - REMOVED\n  - A job is gone"
+    assert "The codes:\n\n- Code | Meaning\n- ADDED | A job was added\n- REMOVED | A job is gone" in texts(text)
+
+
+def test_a_paragraph_that_no_item_leads_to_ends_the_list() -> None:
+    text = "These are left:\n\n- pears\n- plums\n\nThe shed is locked.\n\n- The key hangs inside."
+    assert "These are left:\n\n- pears\n- plums" in texts(text)
+
+
+def test_code_in_a_link_leaves_the_marks_around_it() -> None:
+    assert texts("Read about [__`HTTP2`__](http2.md) first.") == ["Read about __`HTTP2`__ first."]
+
+
 def test_a_description_has_its_own_term_only() -> None:
     assert not any("cache.size" in text and "lives" in text for text in texts(SETTINGS))
 
@@ -95,7 +114,16 @@ def test_a_heading_is_no_term() -> None:
 
 @pytest.mark.parametrize(
     "noise",
-    ["<!-- old -->", "{{#include ../a.rs}}", "[label]: b.html", "::: warning", "---", "<a id='x'></a>"],
+    [
+        "<!-- old -->",
+        "{{#include ../a.rs}}",
+        "[label]: b.html",
+        "::: warning",
+        "---",
+        "<a id='x'></a>",
+        "[ << Setup ] | [Top][Contents] | [ Running >> ]",
+        "[Setup](setup.md) | [Running](run.md)",
+    ],
 )
 def test_what_builds_a_page_is_not_quoted(noise: str) -> None:
     assert texts(f"{noise}\n\nIt holds.\n\n{noise}") == ["It holds."]

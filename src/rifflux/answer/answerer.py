@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rifflux.answer.documented import documentation
-from rifflux.answer.extract import MOST, Quotation, RankedBlocks, chosen, compares, marked, numbered, ranked
+from rifflux.answer.extract import Quotation, RankedBlocks, chosen, compares, marked, numbered, ranked
 from rifflux.answer.gather import Evidence, Place, gather
 from rifflux.answer.history import ASSISTANT, Turn, checked_history, completed, follows, item_meant
 from rifflux.answer.model import EXTRACT, Answer, AnswerEvent, Done, Failed, Sources
@@ -146,8 +146,7 @@ class _Run:
         if reason and not may_answer:
             evidence = replace(evidence, pack=replace(evidence.pack, items=evidence.pack.items[:NEAREST]))
         elif not reason:
-            most = 1 if enough.notice else MOST
-            quotations = chosen(found.ranking, most, found.given, comparing=compares(self.input.question))
+            quotations = chosen(found.ranking, found.given, comparing=compares(self.input.question))
             quotations = marked(quotations, found.ranking.question)
             if not self.chat:
                 evidence, quotations = numbered(evidence, quotations)

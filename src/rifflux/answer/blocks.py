@@ -59,6 +59,9 @@ _HASHES = re.compile(r"\s{0,3}#{1,6}\s+\S")
 #: An underline that makes the line above it a heading, in Markdown or reStructuredText.
 _UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,}|([+~^\"'`#*.:_])\1+)\s*\Z")
 _BULLET = re.compile(r"\s*(?::\s+)?(?:[-*+•–]|\d{1,3}[.)])\s+(?=\S)")
+#: The first cell of a row that is written as a list in an item, and what stands before the others.
+_CELL = re.compile(r"\s*[-*+•]\s+(?=[-*+•]\s)")
+_CELLS = re.compile(r"(?:\A|\n)\s*[-*+•]\s+")
 _ENDS = re.compile(r"[.!?:;,…。！？][\"'”’»)\]*_`]*\s*\Z")
 _LEADS = re.compile(r"[:：][\"'”’»)\]*_`]*\s*\Z")
 #: A key with its value on one line.
@@ -68,9 +71,10 @@ _DOUBLE_COLON = re.compile(r"\s*::(?=\s|\Z)")
 _ASKS = re.compile(r"[?？][\"'”’»)\]*_`]*\s*\Z")
 _PROMPT = re.compile(r"\s*(?:\$|%|>>>|C:\\>)\s+\S")
 _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
-#: Lines without content: rules, bare comments and tags, link definitions, directives, images.
+#: Lines without content: rules, bare comments and tags, link definitions, directives, images, and links between pages.
 _SILENT = re.compile(
     r"\s*(?:(?:[-=_*]\s*){3,}|([+~^\"'`#.:])\1{2,}|(?:<!--.*?-->|</?[a-zA-Z][^<>]*>|\s)+"
+    r"|(?:\[[^\[\]]+\](?:\([^()]*\))?\s*)+(?:\|\s*(?:\[[^\[\]]+\](?:\([^()]*\))?\s*)+)+"
     r"|\[[^\[\]]+\]:\s*\S+.*|\{\{.*\}\}|\{%.*%\}|:::.*|!\[[^\[\]]*\]\S*|\[![\w-]+\].*)?\s*"
 )
 #: The metadata at the beginning of a file.
@@ -97,7 +101,9 @@ _OPTION = re.compile(r"\s*:[\w-]+:(?:\s.*)?")
 _FIELD = re.compile(r"\s*:([a-z]+ [^:`]+):(?:\s+(\S.*))?")
 #: An admonition, a fold or a tab of Python-Markdown: its title is a term that the indented lines below it describe.
 _ADMONITION = re.compile(r"""\s*(?:(?:!!!|\?{3}\+?)\s+[\w-]+(?:[ \t]+[\w-]+)*|={3}[!+]*(?=\s+"))(?:\s+"([^"]*)")?\s*""")
-_ROLE = re.compile(r":[\w:+.-]+:`(?:~?[\w.]*\.)?([^`<]*?)(?:\s*<[^`>]*>)?`|`([^`<>]+?)(?:\s*<[^`>]*>)?`__?(?!\w)")
+_ROLE = re.compile(
+    r":[\w:+.-]+:`(?:~?[\w.]*\.)?([^`<]*?)(?:\s*<[^`>]*>)?`|(?<!\w)`([^`<>]+?)(?:\s*<[^`>]*>)?`__?(?!\w)"
+)
 _PAGE_LINK = re.compile(r"\[\[(?:[^\[\]|]+\|)?([^\[\]|]+)\]\]")
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 
@@ -359,9 +365,9 @@ def _definition(text: str, term: Sequence[Unit], rest: Sequence[Unit]) -> Iterat
 
 
 def _behind_list(text: str, own: Sequence[Unit], place: int) -> int:
-    """Return the place after a list, including what is indented below an item or stands between numbered ones.
+    """Return the place after a list, including what is indented below an item or stands between its steps.
 
-    The steps of a procedure have commands and remarks between them.
+    The steps of a procedure have commands and remarks between them: after a number, or after an item that leads to one.
     """
     column = _column(text, own[place])
     is_numbered = bool(_NUMBERED.match(_of(text, own[place])))
@@ -371,12 +377,13 @@ def _behind_list(text: str, own: Sequence[Unit], place: int) -> int:
         follows = behind == last
         last += 1
         if unit.kind == ITEM:
-            is_part = follows or bool(_NUMBERED.match(_of(text, unit)))
+            is_part = follows or bool(_NUMBERED.match(_of(text, unit))) == is_numbered
         else:
             is_part = follows and _column(text, unit) > column
+        is_between = bool(_LEADS.search(_of(text, own[behind - 1]))) or (is_numbered and unit.kind in (CODE, PROSE))
         if is_part:
             behind = last
-        elif unit.kind not in (CODE, PROSE) or not is_numbered or last - behind > BETWEEN:
+        elif not is_between or last - behind > BETWEEN:
             break
     return behind
 
@@ -518,6 +525,8 @@ def _rendered(text: str, own: Sequence[Unit]) -> str:
             written = "\n".join(_clean(flowing(line)) for line in written.splitlines())
         elif unit.kind == TURN and "\n" in written:
             written = _rendered(written, units(written))
+        elif unit.kind == ITEM and (row := _CELL.match(written)):
+            written = "- " + " | ".join(_clean(flowing(cell)) for cell in _CELLS.split(written[row.end() :])[1:])
         elif unit.kind != ROW:
             written = _clean(flowing(written))
         if parts and before:
@@ -720,6 +729,9 @@ def _paragraph_units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
         return
     first = 0
     for place in range(1, len(lines) + 1):
+        row = _CELL.match(written[first])
+        if row and place < len(lines) and _indent(written[place]) == row.end():
+            continue
         if place == len(lines) or _BULLET.match(written[place]) or _DESCRIBES.match(written[place]):
             span = (lines[first][0], lines[place - 1][1])
             if _BULLET.match(written[first]):

@@ -278,22 +278,21 @@ def compares(question: str) -> bool:
     return bool(_COMPARING.search(question))
 
 
-def chosen(
-    ranking: RankedBlocks, most: int = MOST, given: Sequence[str] = (), *, comparing: bool = False
-) -> list[Quotation]:
+def chosen(ranking: RankedBlocks, given: Sequence[str] = (), *, comparing: bool = False) -> list[Quotation]:
     """Return the best block and others of its document that are nearly as good; for a comparison, both sides.
 
     Of a block that was `given` before, only the answering sentence is quoted, unless it was the whole answer.
     """
     found: list[Quotation] = []
+    most = MOST
     longest = LONGEST
     margin = MARGIN
-    if comparing and most > 1:
+    if comparing:
         most = MOST_COMPARED
         longest = LONGEST_COMPARED
         margin = MARGIN_COMPARED
     blocks = [(each.score, each) for each in ranking.blocks]
-    sides = _sides(ranking.blocks) if comparing and most > 1 else ()
+    sides = _sides(ranking.blocks) if comparing else ()
     if sides:
         first = [*sides] if ranking.blocks[0] in sides else [ranking.blocks[0], *sides]
         rest = [each for each in ranking.blocks if each not in first]

@@ -5,8 +5,8 @@ Three signals of the best blocks give the probability that they answer rightly:
     relevance   of the best passage: how likely a question has an answer where such a passage is found
     fit         MaxSim: the weighted mean, over the question's tokens, of the largest cosine with a token of the block;
                 of a completed question, over the tokens of its latest words
-    lead        the score of the best block less the mean of the next ones that do not overlap it: where many passages
-                say nearly as much, none of them is likely to be what was asked for
+    lead        the score of the best block less the mean of the next ones that stand elsewhere: where many passages say
+                nearly as much, none of them is likely to be what was asked for
 
 The first two separate questions with an answer from those without one, the lead right answers from wrong ones, on
 collections that they were not fitted on (`bench sufficiency`). Without token vectors, `meaning` (the cosine of the
@@ -14,8 +14,9 @@ question and the best block below its headings) and `covered` (the share of the 
 that the best blocks and their headings contain) replace fit and lead; without any vectors, the latter alone. The length
 of a question and the tokens that fit worst add nothing that holds on other collections.
 
-Between an answer and a refusal lies the closest passage: it is quoted with a notice that it may not answer. A question
-that consists of something named to the letter, such as a section's number, is answered wherever that occurs.
+Between an answer and a refusal lies the closest passage: it is quoted like an answer, with a notice that it may not
+answer. A question that consists of something named to the letter, such as a section's number, is answered wherever that
+occurs.
 """
 
 from __future__ import annotations
@@ -35,12 +36,14 @@ BEST = 3
 #: which stands for those that are missing.
 RIVALS = 6
 UNRELATED = 0.4
+#: The characters around the best block in which others say more of the same and are no rivals.
+BESIDE = 400
 #: The number of passages of a source in which literal names are sought, and the share of the question they must be.
 LOOKED_AT = 10
 LETTER = 0.5
 #: The probabilities from which a question is answered, and from which its closest passage is quoted.
 ANSWERED = 0.45
-CLOSEST = 0.36
+CLOSEST = 0.38
 
 _NOTHING = "nothing was found: index something that answers it, or ask in other words"
 _WEAK = "nothing that was found is near enough to answer it: these passages are the nearest"
@@ -93,7 +96,7 @@ class Signals:
 COMPLETED = 0.5
 #: What is added if the best block stands in the document that the answer before a follow-up stands in.
 CONTINUING = 1.0
-BY_TOKENS = SignalWeights(-3.63, relevance=1.93, fit=1.91, lead=4.15)
+BY_TOKENS = SignalWeights(-3.91, relevance=1.53, fit=3.11, lead=3.18)
 BY_MEANING = SignalWeights(-4.63, relevance=0.52, meaning=5.52, covered=4.3)
 BY_WORDS = SignalWeights(-3.04, relevance=3.15, covered=2.7)
 
@@ -148,10 +151,11 @@ def _signals(evidence: Evidence, candidates: Sequence[Candidate], is_completed: 
 
 
 def _lead(candidates: Sequence[Candidate]) -> float:
-    """Return the score of the best block less the mean of the next ones that do not overlap it."""
+    """Return the score of the best block less the mean of the next ones that stand elsewhere."""
     best = candidates[0]
-    span = best.quotation().span
-    rivals = [each.score for each in candidates[1:] if not each.stands_in(best.passage, span)][:RIVALS]
+    start, end = best.quotation().span
+    around = (start - BESIDE, end + BESIDE)
+    rivals = [each.score for each in candidates[1:] if not each.stands_in(best.passage, around)][:RIVALS]
     missing = RIVALS - len(rivals)
     return best.score - (sum(rivals) + missing * UNRELATED) / RIVALS
 
