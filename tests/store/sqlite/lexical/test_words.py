@@ -29,7 +29,7 @@ from rifflux.errors import Cure, OutOfScope
 from rifflux.service.registry import Registry
 from rifflux.store import DocumentChange, FieldWeights, Placed, Removal, Store, holding
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection.derived import BackgroundBuilder
+from rifflux.store.sqlite.connection.derived import BackgroundBuilder, touched
 from rifflux.store.sqlite.lexical import words_index
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
 from rifflux.store.sqlite.lexical.words_index import WordsIndex
@@ -643,6 +643,48 @@ def test_threads_that_ask_at_once_are_answered_alike(filled: SqliteStore) -> Non
     sys.setswitchinterval(interval)
     assert counts == [counts[0]] * len(counts)
     assert [answers(filled, query, ("",)) for query in asked[:20]] == expected
+
+
+def test_two_that_follow_at_once_see_each_what_was_written_before_they_looked(
+    filled: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first saw one change, the second that and another: it is not answered from what the first made."""
+    another = SqliteStore.open(filled.view.engine.location)
+    both = words("platypus")
+    assert filled.lexical.match(both, 5, WEIGHTS).ids.tolist() == []
+    real = touched
+    read = {name: threading.Event() for name in ("first", "second")}
+    go_on = {name: threading.Event() for name in ("first", "second")}
+
+    def slowly(*arguments: Any) -> list[int]:
+        found = real(*arguments)
+        name = threading.current_thread().name
+        if name in read:
+            read[name].set()
+            assert go_on[name].wait(60)
+        return found
+
+    found: dict[str, list[int]] = {}
+
+    def ask() -> None:
+        found[threading.current_thread().name] = filled.lexical.match(both, 5, WEIGHTS).ids.tolist()
+
+    monkeypatch.setattr(f"{words_index.__name__}.touched", slowly)
+    threads = [threading.Thread(target=ask, name=name) for name in read]
+    try:
+        for number, thread in enumerate(threads, 1):
+            another.catalog.write(Placed("c", document(900 + number, "platypus", 10**9)))
+            thread.start()
+            assert read[thread.name].wait(60)
+        for thread in threads:
+            go_on[thread.name].set()
+            thread.join()
+    finally:
+        for event in go_on.values():
+            event.set()
+        another.close()
+    assert [len(found[name]) for name in read] == [2, 4], "each document has two chunks"
+    assert len(filled.lexical.match(both, 5, WEIGHTS).ids) == 4
 
 
 GIVEN_BACK = """

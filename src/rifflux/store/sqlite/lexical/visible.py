@@ -80,7 +80,10 @@ def _times(words: Sequence[str], phrase: Sequence[str], *, prefix: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FreshChunks:
-    """The chunks changed since a words file was built, up to an entry of the log; None for removed ones."""
+    """The chunks changed since a words file was built, up to an entry of the log; None for removed ones.
+
+    `version` is the entry up to which the last of them were read: threads that follow at once may read different ones.
+    """
 
     seen: int
     version: int = 0
@@ -96,7 +99,7 @@ class FreshChunks:
             if texts[0] is None:
                 raise Unfit("the words of a chunk that changed are not kept")
             chunks[chunk] = FreshChunk.of(owner, id, document, length, texts)
-        return FreshChunks(latest, self.version + 1, chunks)
+        return FreshChunks(latest, latest, chunks)
 
 
 class MatchCache:
