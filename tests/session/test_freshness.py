@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import rifflux
-from rifflux import Index
+from rifflux import Document, Index
 from rifflux.session import freshness as module
 from rifflux.text.dates import timestamp
 from rifflux.types import Freshness, Scope
@@ -151,6 +151,16 @@ def test_a_folder_that_is_gone_is_told_by_status_and_is_no_change(synced: Index,
     assert synced.search("standing herons").trace.notes == ()
     (gone,) = synced.status().degraded
     assert (gone.code, gone.data) == ("root.missing", {"root": str(folder)})
+
+
+def test_who_comes_back_is_not_told_of_the_folders_from_before(index: Index, folder: Path) -> None:
+    ann = index.scoped(Scope("ann"))
+    ann.add(folder)
+    shutil.rmtree(folder)
+    assert freshness(ann).missing_roots == (str(folder),)
+    index.admin.delete_user("ann")
+    ann.add(Document("note", "herons stand"))
+    assert freshness(ann) == Freshness(0, 0, 0, 0, None)
 
 
 def test_an_empty_index_and_one_of_documents_are_up_to_date(index: Index) -> None:

@@ -47,12 +47,20 @@ class Sampler:
     def latest(self) -> Freshness | None:
         """Return the latest result, or None if there is none. Takes microseconds, except the first time."""
         now = time.monotonic()
-        if now >= self._next_at:
+        found = self._latest
+        is_gone = False
+        if found:
+            # Its files or roots are no longer the owner's, such as those of a user who was deleted and returns.
+            roots = found.missing_roots
+            is_gone = bool(found.files) and not self.store.totals().files
+            is_gone = is_gone or (bool(roots) and not {*roots} <= {*self.store.catalog.roots()})
+        if found is None or is_gone:
             self._next_at = now + PAUSE
-            if self._latest is None:
-                self._look()
-            else:
-                threading.Timer(LATER, self._look).start()
+            self._latest = None
+            self._look()
+        elif now >= self._next_at:
+            self._next_at = now + PAUSE
+            threading.Timer(LATER, self._look).start()
         return self._latest
 
     def now(self) -> Freshness:
