@@ -21,6 +21,8 @@ from tests.support.hits import asked, hit, resources, stepped, table
 class Letters:
     """One token a word; its vector is the direction of its first letter."""
 
+    fingerprint = "letters"
+
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
 
@@ -79,6 +81,25 @@ def test_what_is_remembered_is_not_asked_again_and_changes_nothing() -> None:
     assert first.scores.tolist() == second.scores.tolist()
     scorer(asked("cache"), table([hit(4, "c z")]))
     assert [len(each) for each in embedder.asked] == [3, 2]
+
+
+def test_what_another_model_made_of_a_text_is_not_used() -> None:
+    """The index was switched to it meanwhile."""
+
+    class Switched(Letters):
+        width = 256
+
+        def token_vectors(self, texts: list[str]) -> list[Vectors]:
+            return [each[:, : self.width] for each in super().token_vectors(texts)]
+
+    embedder = Switched()
+    hits = [hit(1, "r x"), hit(2, "t y")]
+    scorer = MaxSim(resources(embedder))
+    first = scorer(asked("red ttl"), table(hits))
+    embedder.fingerprint, embedder.width = "narrow", 200
+    assert scorer(asked("red"), table(hits)).parts["maxsim"].tolist() == [1 * scorer.weight, 0.0]
+    assert scorer(asked("red ttl"), table(hits)).scores.tolist() == first.scores.tolist()
+    assert embedder.asked == [["red ttl", "r x", "t y"], ["red", "r x", "t y"], ["red ttl"]]
 
 
 def test_an_embedder_without_token_vectors() -> None:

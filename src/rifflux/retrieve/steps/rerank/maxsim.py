@@ -26,6 +26,11 @@ from rifflux.types import Hit, Scores, Vectors
 class TokenEmbedder(Protocol):
     """An embedder that also returns the vectors of single tokens."""
 
+    @property
+    def fingerprint(self) -> str:
+        """Return a value that differs between models whose vectors differ."""
+        ...
+
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
         """Return the unit vectors of each text's tokens, (tokens, dimension) each."""
         ...
@@ -97,13 +102,14 @@ class MaxSim:
 
     def _vectors(self, embedder: TokenEmbedder, texts: Sequence[str]) -> list[Vectors]:
         """Return the token vectors of the texts, cached where possible."""
-        known = self._memory.known(texts)
+        model = embedder.fingerprint
+        known = self._memory.known(model, texts)
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
             known |= {
                 text: each.astype(np.float16) for text, each in zip(new, embedder.token_vectors(new), strict=True)
             }
-        self._memory.keep(known, self.remembered)
+        self._memory.keep(model, known, self.remembered)
         return [known[text].astype(np.float32) for text in texts]
 
 
@@ -138,23 +144,23 @@ def max_sim(question: Vectors, weights: Scores, passages: Sequence[Vectors]) -> 
 
 
 class _Memory:
-    """An LRU cache of the vectors of texts. Safe to share between threads."""
+    """An LRU cache of the vectors that a model made of texts. Safe to share between threads."""
 
     def __init__(self) -> None:
-        self._vectors: OrderedDict[str, NDArray[np.float16]] = OrderedDict()
+        self._vectors: OrderedDict[tuple[str, str], NDArray[np.float16]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def known(self, texts: Sequence[str]) -> dict[str, NDArray[np.float16]]:
+    def known(self, model: str, texts: Sequence[str]) -> dict[str, NDArray[np.float16]]:
         """Return the cached texts with their vectors."""
         with self._lock:
-            return {text: self._vectors[text] for text in texts if text in self._vectors}
+            return {text: self._vectors[model, text] for text in texts if (model, text) in self._vectors}
 
-    def keep(self, vectors: Mapping[str, NDArray[np.float16]], most: int) -> None:
+    def keep(self, model: str, vectors: Mapping[str, NDArray[np.float16]], most: int) -> None:
         """Cache vectors as the last used, and evict the oldest beyond `most`."""
         with self._lock:
             for text, each in vectors.items():
-                self._vectors[text] = each
-                self._vectors.move_to_end(text)
+                self._vectors[model, text] = each
+                self._vectors.move_to_end((model, text))
             while len(self._vectors) > most:
                 self._vectors.popitem(last=False)
 
