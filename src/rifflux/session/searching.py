@@ -29,7 +29,7 @@ from rifflux.retrieve.pipeline import (
 )
 from rifflux.retrieve.query.expand import Variant, expand, variant_notes
 from rifflux.retrieve.query.reading import COLLECTION, KnownFrequencies, classify, collections_in, understand
-from rifflux.retrieve.steps.calibrate import MEANING, Relevance, at_least
+from rifflux.retrieve.steps.calibrate import MEANING, Calibration, Relevance, at_least
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page, pool_of
 from rifflux.session.arguments import (
@@ -66,6 +66,7 @@ from rifflux.types import (
 )
 
 if TYPE_CHECKING:
+    from rifflux.models.scale import ModelScale
     from rifflux.retrieve.explain.verdict import Verdict
     from rifflux.retrieve.query.credits import CreditsRead, CreditVocabulary
     from rifflux.retrieve.steps.rerank import Rerank
@@ -89,7 +90,7 @@ CALLED = 20
 class SearchOptions:
     """The options of a search: the mode, the fusion of a hybrid search, and the steps after it.
 
-    `built` are the stages of searches with these options, by what else they depend on.
+    `built` are the stages of searches with these options, by what else they depend on, with the calibration in them.
     """
 
     mode: str
@@ -98,14 +99,17 @@ class SearchOptions:
     diversity: Diversity = REPEATING
     notes: tuple[Notice, ...] = ()
     symbol: str = ""
-    built: dict[Hashable, tuple[Stage, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    built: dict[Hashable, tuple[Calibration | None, tuple[Stage, ...]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
     """The context from which the stages of a search are built: view, analyzer, planned query and options.
 
-    `is_lifted` is True if steps may change scores; False with fusion by ranks alone or a single channel.
+    `is_lifted` is True if steps may change scores; False with fusion by ranks alone or a single channel. `calibration`
+    and `model_scale` are those of the model that embedded the query, if it did and they are known.
     """
 
     view: IndexView
@@ -113,6 +117,8 @@ class Search:
     plan: Plan
     options: SearchOptions
     is_lifted: bool = False
+    calibration: Calibration | None = None
+    model_scale: ModelScale | None = None
 
 
 class Searcher:
@@ -461,6 +467,11 @@ class Searcher:
             understanding=query.understanding,
             freshness=freshness,
         )
+        # Read once: the index may be switched to another model meanwhile.
+        calibration = scale = None
+        if parsed.execution.vector is not None:
+            calibration = view.calibration
+            scale = view.scale
         search: CandidateSearch = self.view.store.search
         if query.credits:
             from rifflux.retrieve.steps.credits import CreditedSearch
@@ -471,10 +482,12 @@ class Searcher:
             channels=names,
             search=search,
             weights=profile.weights,
-            stages=stages_of(Search(view, self.analyzer, parsed, options, is_lifted)),
+            stages=stages_of(
+                Search(view, self.analyzer, parsed, options, is_lifted, calibration, scale.model if scale else None)
+            ),
             # A hybrid search remains one with a channel missing: its fusion still gives the score.
             fuse=options.fuse,
-            evidence=IndexFacts(parsed, self.view.store, None if parsed.execution.vector is None else view.scale),
+            evidence=IndexFacts(parsed, self.view.store, scale),
             trace=trace,
             pool_of=profile.pool,
             outcome=Outcome(),
@@ -629,16 +642,12 @@ class Searcher:
 def stages_of(search: Search) -> tuple[Stage, ...]:
     """Return the stages of a search in the order of its profile; those of searches alike are the same."""
     query = search.plan.query
-    calibration = scale = None
     by_meaning = search.plan.execution.vector is not None
-    if by_meaning:
-        calibration = search.view.calibration
-        scale = search.view.scale
-    model = (by_meaning, id(calibration), scale.model if scale else None)
-    key = (search.is_lifted, bool(query.credits), query.credits_only, bool(query.times), model)
+    words_read = (bool(query.credits), query.credits_only, bool(query.times))
+    key = (search.is_lifted, *words_read, by_meaning, search.model_scale)
     known = search.options.built.get(key)
-    if known is not None:
-        return known
+    if known is not None and known[0] is search.calibration:
+        return known[1]
     phase = Phase.CANDIDATES
     stages: list[Stage] = []
     done: Step | None = None
@@ -656,7 +665,8 @@ def stages_of(search: Search) -> tuple[Stage, ...]:
                 if stage.step != done:
                     stages.append(Stage(stage.name, stage.step, stage.top, phase, stage.applies, stage.timed))
                 done = stage.step
-    found = search.options.built[key] = tuple(stages)
+    found = tuple(stages)
+    search.options.built[key] = search.calibration, found
     return found
 
 
@@ -716,14 +726,12 @@ def _has_code(plan: Plan, table: Candidates) -> bool:
 
 def relevance(search: Search) -> Sequence[Stage]:
     """Return the stages that compute relevance: by words, by the model's calibration, or by its cosine scale."""
-    view = search.view
     if search.plan.execution.vector is None:
         rate = Relevance(search.analyzer)
-    elif calibration := view.calibration:
-        rate = Relevance(search.analyzer, calibration)
+    elif search.calibration:
+        rate = Relevance(search.analyzer, search.calibration)
     else:
-        scale = view.scale
-        model = scale.model if scale else None
+        model = search.model_scale
         rate = Relevance(search.analyzer, MEANING if model else None, scale=model)
     if not search.plan.query.credits_only:
         return [Stage("relevance", rate)]

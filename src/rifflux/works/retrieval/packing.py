@@ -122,7 +122,19 @@ def relevance_of(table: Candidates, found: Gathered, searcher: Searcher, context
     by_side = []
     for plan in found.sides:
         rated = table
-        for stage in relevance(Search(searcher.view, searcher.analyzer, plan, SearchOptions(HYBRID, None))):
+        calibration = scale = None
+        if plan.execution.vector is not None:
+            calibration = searcher.view.calibration
+            scale = searcher.view.scale
+        search = Search(
+            searcher.view,
+            searcher.analyzer,
+            plan,
+            SearchOptions(HYBRID, None),
+            calibration=calibration,
+            model_scale=scale.model if scale else None,
+        )
+        for stage in relevance(search):
             rated = stage.step(plan, rated)
         by_side.append(rated[RELEVANCE])
     values = np.array(by_side)
