@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ __all__ = [
     "AnalyzedChunk",
     "Catalog",
     "ChunkFacts",
+    "ChunkNames",
     "CodePiece",
     "Credited",
     "DocumentChange",
@@ -34,6 +35,7 @@ __all__ = [
     "FileState",
     "FileUpdate",
     "Listed",
+    "NameTable",
     "Order",
     "Placed",
     "Removal",
@@ -226,18 +228,71 @@ class ChunkFacts:
     identifiers: tuple[Identifier, ...] = ()
 
 
+class NameTable(Protocol):
+    """The names of an index by number, as sequences of numbered pieces: words, numbers, and what stands between them.
+
+    `derived` is what a search made of them.
+    """
+
+    derived: dict[Hashable, Any]
+
+    @property
+    def pieces(self) -> int:
+        """Return the number of pieces."""
+        ...
+
+    @property
+    def lettered(self) -> NDArray[np.bool_]:
+        """Return which pieces may begin with a letter."""
+        ...
+
+    def gathered(self, names: Ids) -> tuple[Ids, Ids]:
+        """Return the pieces of some names, one after another, and how many each has."""
+
+    def spellings(self, pieces: Sequence[int]) -> list[str]:
+        """Return the texts of some pieces."""
+
+    #: The text of a name.
+    text: Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkNames:
+    """The names of some chunks by their numbers in a table.
+
+    `titles`, `keys` and `kinds` are those of their documents, `headings` their last headings, -1 for none; `aliases`
+    are further names by the position of the chunk. `marks` are those of the first words of title and key (see
+    `text.analyzer.first_mark`), and 0 unless there are further names. `in_language` and `by_path` are True if a
+    document has a language of its own, or a key that is its path. `titled` returns the positions of those whose title
+    begins with one of some terms.
+    """
+
+    table: NameTable
+    titles: Ids
+    keys: Ids
+    kinds: Ids
+    headings: Ids
+    aliases: Mapping[int, Sequence[int]]
+    marks: Ids
+    in_language: bool
+    by_path: bool
+    titled: Callable[[Collection[str]], Collection[int]]
+
+
 @dataclass(eq=False)
 class FactTable:
     """The facts of chunks by number, the number of each chunk, and `columns` that a search derived of the facts.
 
     Numbers let a search look at many chunks as arrays. A table may be shared between threads, and grow: `lock` is held
-    meanwhile.
+    meanwhile. `names` returns the names of some chunks without their facts, with the same result, or None if the engine
+    does not have those of all of them as numbers.
     """
 
     every: list[ChunkFacts] = field(default_factory=list)
     numbers: dict[int, int] = field(default_factory=dict)
     columns: dict[Hashable, tuple[NDArray[np.int64], NDArray[np.bool_]]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    names: Callable[[Ids], ChunkNames | None] | None = None
 
     @classmethod
     def of(cls, facts: Mapping[int, ChunkFacts]) -> FactTable:

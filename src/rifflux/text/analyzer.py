@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import filterfalse, pairwise
 from typing import Any, Generic, TypeVar
+from zlib import crc32
 
 from rifflux.errors import InvalidArgument
 from rifflux.text.lexicon import stop_words
@@ -42,6 +43,9 @@ _HUMP_SHAPE = re.compile(r"A+(?=Aa)|A?a+|A+|0+")
 _GROUPED_DIGITS = re.compile(r",(?<=\d,)(?=\d{3}\b)")
 #: Typographic forms of the apostrophe and the hyphen.
 _VARIANTS = (("’", "'"), ("‘", "'"), ("ʼ", "'"), ("‐", "-"), ("‑", "-"))
+#: The pieces of a name: words, letters that stand for words, numbers; and its runs of letters or digits.
+PIECES = re.compile(r"\b[^\W\d_](?![^\W\d_])(?:[.\s]+[^\W\d_](?![^\W\d_]))+|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
+LETTERS = re.compile(r"[^\W\d_]+|\d+")
 
 
 def fold(text: str) -> str:
@@ -50,6 +54,15 @@ def fold(text: str) -> str:
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     return unicodedata.normalize("NFC", "".join(filterfalse(unicodedata.combining, decomposed)))
+
+
+def first_mark(name: str) -> int:
+    """Return 16 bits of the first word or number of a name, folded and without leading zeros; 0 without one."""
+    piece = LETTERS.search(fold(name))
+    if not piece:
+        return 0
+    # Whoever compares marks compares the names too: other words may have the same.
+    return crc32((piece[0].lstrip("0") or "0").encode("utf-8", "surrogatepass")) & 0xFFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +222,21 @@ class Analyzer:
         if self.language == "none":
             return words
         return self._stemmer.stemWords(words)  # type: ignore[no-any-return]
+
+    def of_words(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return the terms of words, as `of_word` does; those of plain ones are found together, and not remembered."""
+        plain: dict[str, str] = {}
+        found: dict[str, tuple[str, ...]] = {}
+        may_skip = self.mathematics != "notation" and type(self) is Analyzer
+        for word in words:
+            if may_skip and word.isascii() and word.isalpha() and (word.islower() or word.istitle() or word.isupper()):
+                plain[word] = word.lower()
+            else:
+                found[word] = self.of_word(word)
+        terms = dict(zip(plain, self.stems([*plain.values()]), strict=True))
+        return found | {
+            word: (terms[word],) if terms[word] and lower not in self._stop else () for word, lower in plain.items()
+        }
 
     @cached_property
     def terms_of(self) -> Callable[[str], tuple[str, ...]]:

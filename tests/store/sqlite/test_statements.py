@@ -20,6 +20,7 @@ BY_CHANCE = "rows that are looked at by chance, of which only the owner's are to
 WITHOUT = {
     **dict.fromkeys(("_MATCHING", "_NAMED", "HOLDING_ALL"), BY_TERM),
     **dict.fromkeys(("STORED_CHUNKS", "MOVE_CHUNK", "DROP_CHUNK", "DROP_STALE_VECTOR", "DROP_LINKS"), BY_NUMBER),
+    **dict.fromkeys(("DOCUMENT_FACTS", "FORMER_FACTS"), BY_NUMBER),
     **dict.fromkeys(
         ("PUT_LINK", "PUT_TEXT", "SET_DOCUMENT", "PUT_IDENTIFIER", "PUT_TAG", "PUT_PART", "TEXT"), BY_NUMBER
     ),

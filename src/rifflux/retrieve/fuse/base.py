@@ -160,6 +160,8 @@ class IndexFacts:
     known_cosines: dict[int, float] = field(default_factory=dict, repr=False)
     #: The terms of the passages that steps have read, by analyzer (see `steps.calibrate.terms_of`).
     passages: dict[Analyzer, Any] = field(default_factory=dict, repr=False)
+    #: The kinds of the chunks that were asked for last.
+    _kinds: tuple[bytes, Sequence[str]] = field(default=(b"", ()), init=False, repr=False)
     #: The chunks that were looked for in vain.
     _gone: set[int] = field(default_factory=set, init=False, repr=False)
 
@@ -183,7 +185,9 @@ class IndexFacts:
             self._gone.update(id for id in missing if id not in read)
             if not read.keys() <= known.keys():
                 # The table may be shared with other searches, or of what the content was a moment ago.
-                self.chunks = FactTable.of({**self.chunks.facts(), **read})
+                more = FactTable.of({**self.chunks.facts(), **read})
+                more.names = self.chunks.names
+                self.chunks = more
                 known = self.chunks.numbers
         return np.fromiter(map(known.get, wanted, repeat(-1)), np.int64, len(wanted))
 
@@ -247,9 +251,17 @@ class IndexFacts:
 
     def kinds(self, ids: Ids) -> Sequence[str]:
         """Return the kind of each chunk's document, or an empty string for a chunk that no longer exists."""
-        numbers = self.numbers(ids).tolist()
-        every = self.chunks.every
-        return [every[number].kind if number >= 0 else "" for number in numbers]
+        # Several steps ask for those of the same best candidates.
+        asked = ids.tobytes()
+        if self._kinds[0] == asked:
+            return self._kinds[1]
+        if self.chunks.names and (names := self.chunks.names(ids)):
+            found = [*map(names.table.text, names.kinds.tolist())]
+        else:
+            every = self.chunks.every
+            found = [every[number].kind if number >= 0 else "" for number in self.numbers(ids).tolist()]
+        self._kinds = (asked, found)
+        return found
 
     @property
     def specificity(self) -> float:

@@ -19,12 +19,13 @@ from functools import cached_property
 from itertools import chain, repeat
 from operator import attrgetter
 
-from rifflux.text.analyzer import fold, idf
-from rifflux.types import Clause, Query
+import numpy as np
 
-_PIECE = re.compile(r"\b[^\W\d_](?![^\W\d_])(?:[.\s]+[^\W\d_](?![^\W\d_]))+|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
+from rifflux.store import NameTable
+from rifflux.text.analyzer import LETTERS, PIECES, Memo, fold, idf
+from rifflux.types import Clause, Ids, Query
+
 _WORD = re.compile(r"\w+")
-LETTERS = re.compile(r"[^\W\d_]+|\d+")
 _TERM = attrgetter("term")
 _NUMBER = attrgetter("number")
 MOST_DIGITS = 18
@@ -54,7 +55,7 @@ def atoms(text: str, of_piece: Callable[[str], Sequence[Atom]]) -> list[Atom]:
     """Return the atoms of a text in order, without stop words; `of_piece` analyzes its words (see `of_word`)."""
     found: list[Atom] = []
     term = written = ""
-    for piece in _PIECE.findall(text):
+    for piece in PIECES.findall(text):
         if piece.isdecimal():
             found.append(Atom(term, written, int(piece[:MOST_DIGITS])))
         elif parts := of_piece(piece):
@@ -207,17 +208,23 @@ class NameIndex:
     def __init__(self, of_piece: Callable[[str], Sequence[Atom]], begin: Callable[[str], str] = str) -> None:
         self._of_piece = of_piece
         self._begin = begin
-        self.texts: list[str] = []
+        self.texts: dict[int, str] = {}
         #: The words and numbers of each name, by their keys.
-        self.keys: list[tuple[str, ...]] = []
+        self.keys: dict[int, tuple[str, ...]] = {}
         #: The first term of each name.
         self.firsts: list[str] = []
         #: The number of each name.
         self.numbers: dict[str, int] = {}
         self._titles: dict[int, Title] = {}
         self._letters: dict[int, str] = {}
-        self._keys: dict[str, tuple[str, ...]] = {}
+        self._analyzed = Memo(self._keys_of)
         self._lock = threading.Lock()
+
+    def _keys_of(self, piece: str) -> tuple[str, ...]:
+        """Return the words and numbers of a piece of a name, by their keys."""
+        if piece.isdecimal():
+            return (str(int(piece[:MOST_DIGITS])),)
+        return tuple(map(_key, self._of_piece(piece)))
 
     def number(self, name: str, title: Title | None = None) -> int:
         """Return the number of a name, which is added when it is first met, with the given atoms or its own."""
@@ -227,25 +234,18 @@ class NameIndex:
         keys: list[str] = []
         if title is not None:
             keys += title.keys
-        for piece in _PIECE.findall(name) if title is None else ():
-            known = self._keys.get(piece)
-            if known is None:
-                if piece.isdecimal():
-                    known = (str(int(piece[:MOST_DIGITS])),)
-                else:
-                    known = tuple(map(_key, self._of_piece(piece)))
-                self._keys[piece] = known
-            keys += known
+        for piece in PIECES.findall(name) if title is None else ():
+            keys += self._analyzed[piece]
         first = self._begin(name)
         with self._lock:
             if (known_by_now := self.numbers.get(name)) is not None:
                 return known_by_now
             number = len(self.texts)
-            self.keys.append(tuple(keys))
+            self.keys[number] = tuple(keys)
             self.firsts.append(first)
             if title is not None:
                 self._titles[number] = title
-            self.texts.append(name)
+            self.texts[number] = name
             self.numbers[name] = number
         return number
 
@@ -262,6 +262,94 @@ class NameIndex:
         if known is None:
             known = self._letters[number] = letters_of(self.texts[number])
         return known
+
+
+class PiecedNames(NameIndex):
+    """The names in a table of an engine, by their numbers there; a name and a piece are looked at when first met."""
+
+    def __init__(
+        self,
+        table: NameTable,
+        of_piece: Callable[[str], Sequence[Atom]],
+        of_words: Callable[[Sequence[str]], Mapping[str, tuple[str, ...]]],
+    ) -> None:
+        super().__init__(of_piece)
+        self._table = table
+        self._of_words = of_words
+        self.texts = Memo(table.text)
+        self._keys_by_piece: dict[int, tuple[str, ...]] = {}
+        #: The first piece of each name.
+        self._begun: dict[int, int] = {}
+        #: The pieces of names of files that may begin with a letter.
+        self._lettered: dict[int, tuple[int, ...]] = {}
+        self._begins = Memo(self._beginning)
+        self._leads = Memo(self._lead)
+
+    def meet(self, among: Sequence[int]) -> None:
+        """Look at names: of others, neither words nor numbers are known."""
+        keys = self.keys
+        missing = [number for number in among if number not in keys]
+        if missing:
+            pieces, lengths = self._table.gathered(np.array(missing, np.int64))
+            known = self._keys_by_piece
+            every = pieces.tolist()
+            new = [*{*every}.difference(known)]
+            spelled = self._table.spellings(new)
+            # A word of letters alone stands for its terms.
+            plain = self._of_words([each for each in spelled if each.isalpha() and each.isascii()])
+            for piece, word in zip(new, spelled, strict=True):
+                if word in plain and len(plain[word]) < 2:
+                    known[piece] = plain[word]
+                elif word[:1].isalnum():
+                    known[piece] = self._analyzed[word]
+                else:
+                    known[piece] = ()
+            start = 0
+            for number, length in zip(missing, lengths.tolist(), strict=True):
+                own = every[start : start + length]
+                start += length
+                self._begun[number] = next(iter(own), -1)
+                keys[number] = tuple(chain.from_iterable(map(known.__getitem__, own)))
+
+    def leading(self, text: str, among: Sequence[int]) -> Sequence[int]:
+        """Return the names that begin with a capital and with one of the words or numbers of a text."""
+        runs = {*LETTERS.findall(text)}
+        begun = self._begun
+        lead = self._leads
+        return [number for number in among if begun[number] >= 0 and lead[begun[number]] in runs]
+
+    def _lead(self, piece: int) -> str:
+        """Return the first run of letters of a piece that begins with a capital, otherwise an empty string."""
+        (spelled,) = self._table.spellings([piece])
+        run = LETTERS.match(spelled)
+        return run[0] if run and spelled[0].isupper() else ""
+
+    def begun(self, words: tuple[str, ...], names: Ids) -> Ids:
+        """Return the places of names with a word, or a part with one, that may begin as one of some folded words."""
+        known = self._lettered
+        every = names.tolist()
+        missing = [name for name in every if name not in known]
+        if missing:
+            pieces, lengths = self._table.gathered(np.array(missing, np.int64))
+            lettered = self._table.lettered[pieces].tolist()
+            every_piece = pieces.tolist()
+            start = 0
+            for name, length in zip(missing, lengths.tolist(), strict=True):
+                own = range(start, start + length)
+                known[name] = tuple([every_piece[place] for place in own if lettered[place]])
+                start += length
+        met = {*chain.from_iterable(map(known.__getitem__, every))}
+        likely = {piece for piece in met if self._begins[piece](words)}
+        return np.array([place for place, name in enumerate(every) if not likely.isdisjoint(known[name])], np.int64)
+
+    def _beginning(self, piece: int) -> Callable[[tuple[str, ...]], bool]:
+        """Return the function from words to True if a piece may begin as one of them."""
+        (spelled,) = self._table.spellings([piece])
+        runs = [fold(run) for run in LETTERS.findall(spelled)]
+        if len(runs) == 1:
+            return runs[0].startswith
+        # In a part of the name, it may be another piece.
+        return lambda words: any(run.startswith(words) or any(word.startswith(run) for word in words) for run in runs)
 
 
 @dataclass(frozen=True)
@@ -397,7 +485,11 @@ class Titles:
     def _written(self, text: str) -> Sequence[int]:
         """Return the capitalized titles that occur in a sentence between lower-case words."""
         texts = self.names.texts
-        found = [number for number in self.among if texts[number] in text]
+        among = self.among
+        if isinstance(self.names, PiecedNames):
+            # What stands between other words consists of whole runs of letters.
+            among = self.names.leading(text, among)
+        found = [number for number in among if texts[number] in text]
         found = [number for number in found if texts[number][:1].isupper() and _stands_out(texts[number], text)]
         # Of `Path` and `Find the Path`, the longer is meant.
         shorter = {one for one in found for other in found if one != other and texts[one] in texts[other]}

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache, partial
 from itertools import chain
@@ -30,10 +30,19 @@ import numpy as np
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import IndexFacts, weights_of
 from rifflux.retrieve.pipeline import Plan
-from rifflux.retrieve.query.naming import Atom, NameIndex, Title, Titles, atoms, of_word, with_codes_parted
-from rifflux.retrieve.steps.beginnings import begun, first_words
+from rifflux.retrieve.query.naming import (
+    Atom,
+    NameIndex,
+    PiecedNames,
+    Title,
+    Titles,
+    atoms,
+    of_word,
+    with_codes_parted,
+)
+from rifflux.retrieve.steps.beginnings import begun, first_marks
 from rifflux.retrieve.table import BOOSTED, LEXICAL, LIFT, NAMED, OUTRIGHT, SCORE, Candidates, declare, product
-from rifflux.store import ChunkFacts
+from rifflux.store import ChunkFacts, ChunkNames, NameTable
 from rifflux.text.analyzer import Analyzer, Memo
 from rifflux.text.moments import dates_in
 from rifflux.text.properties import key_names
@@ -100,16 +109,12 @@ class Anchors:
         looked_at = near
         if np.count_nonzero(further) > len(ranks) / 2:
             looked_at = near | further
-        numbers = np.full(len(table), -1)
-        numbers[looked_at] = plan.evidence.numbers(table.ids[looked_at])
-        known = numbers >= 0
-        read = _read(self.analyzer, plan.evidence, table.ids[known], numbers[known])
-        table = begun(plan, table, numbers, read.words)
+        read = _read(self.analyzer, plan.evidence, table.ids[looked_at])
+        table = begun(plan, table, np.flatnonzero(looked_at)[read.there], read.marks)
         if looked_at is not near:
-            known &= near
-            read = _read(self.analyzer, plan.evidence, table.ids[known], numbers[known])
+            read = _read(self.analyzer, plan.evidence, table.ids[near])
         evidence = Bearing(plan, table.ids, weights_of(plan))
-        by_title = self._by_title(evidence, read, numbers[known])
+        by_title = self._by_title(evidence, read)
         strengths = {**by_title, **self._by_anchor(evidence)}
         identifiers = [name for name in strengths if name.startswith(f"{IDENTIFIED}: ") and name != BY_TITLE]
         if identifiers:
@@ -140,30 +145,31 @@ class Anchors:
         lifted = np.minimum(self.cap, product(others, len(table))) * table[BOOSTED]
         return table.factored(STAGE, factors, table[SCORE] * lifted)
 
-    def _by_title(self, evidence: Bearing, own: NamesRead, numbers: Ids) -> dict[str, Scores]:
+    def _by_title(self, evidence: Bearing, own: NamesRead) -> dict[str, Scores]:
         """Return the strengths for candidates whose name is in the query, or whose whole title it is.
 
         Candidates are named by title, alias or last heading, otherwise by key. `own` are the names as the analyzer of
-        this step reads them, `numbers` those of the candidates' facts.
+        this step reads them.
         """
         query = evidence.plan.query
         known = evidence.plan.evidence
-        every = known.chunks.every
         asked = atoms(with_codes_parted(query), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         wanted = {*chain(*query.clauses, *query.required)}
         stands_for = query.languages.stands_for
         ids = own.ids
         read = [own]
         if stands_for or own.any_language:
+            facts = known.facts(ids)
+            ids = np.array([*facts], np.int64)
             apart = defaultdict[Analyzer, list[int]](list)
-            for place, number in enumerate(numbers.tolist()):
-                apart[self.analyzer.beside(stands_for, every[number].language)].append(place)
-            read = [_read(analyzer, known, ids[places], numbers[places]) for analyzer, places in apart.items()]
+            for place, own_facts in enumerate(facts.values()):
+                apart[self.analyzer.beside(stands_for, own_facts.language)].append(place)
+            read = [_read(analyzer, known, ids[places], by_facts=True) for analyzer, places in apart.items()]
         whole = [id for each in read for id in _made_of(wanted, each)]
         if len(read) == 1:
-            together = read[0]
+            (together,) = read
         else:
-            together = _together([every[number] for number in numbers.tolist()], ids, read)
+            together = _together([*known.facts(ids).values()], ids, read)
         index = together.index
         titles = dict.fromkeys(together.titles)
         headings = dict.fromkeys(number for number in together.headings if number >= 0)
@@ -183,12 +189,11 @@ class Anchors:
                 analyzers[name] = together.analyzers[bearers[0]]
             named[name] = ids[bearers].tolist()
         if asked and not named and together.any_path:
-            names = {id: every[number] for id, number in zip(ids.tolist(), numbers.tolist(), strict=True)}
-            named, is_question = self._by_key(names, rarity, query)
+            named, is_question = self._by_key(known, together, rarity, query)
         if query.times and named:
-            number_of = dict(zip(ids.tolist(), numbers.tolist(), strict=True))
             for name, bearing in named.items():
-                named[name] = [id for id in bearing if not is_of_another_time(query.times, every[number_of[id]])]
+                facts = known.facts(np.array(bearing, np.int64))
+                named[name] = [id for id in facts if not is_of_another_time(query.times, facts[id])]
         strengths = {}
         if whole:
             strengths[WHOLE_TITLE] = evidence.strength(wanted, whole)
@@ -206,7 +211,7 @@ class Anchors:
         return {name: values for name, values in strengths.items() if values.any()}
 
     def _by_key(
-        self, names: Mapping[int, ChunkFacts], rarity: Mapping[str, float], query: Query
+        self, known: IndexFacts, own: NamesRead, rarity: Mapping[str, float], query: Query
     ) -> tuple[dict[str, list[int]], bool]:
         """Return the chunks by name of files that the query names by folder and name, or by name alone.
 
@@ -214,7 +219,10 @@ class Anchors:
         """
         asked = atoms(_SUFFIX.sub("", query.semantic_text), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         words = tuple(atom.written for atom in asked if atom.written)
-        called = {id: key_names(each.key) for id, each in names.items() if each.is_path}
+        ids = own.ids
+        if own.keys is not None and isinstance(own.index, PiecedNames):
+            ids = ids[own.index.begun(words, own.keys)]
+        called = {id: key_names(each.key) for id, each in known.facts(ids).items() if each.is_path}
         index = _names(self.analyzer.beside(query.languages.stands_for, ""))
         for part in (slice(1), slice(-1, None)):
             bearers = defaultdict[str, list[int]](list)
@@ -222,11 +230,11 @@ class Anchors:
                 for name in every[part]:
                     bearers[name].append(id)
             keys: dict[int, list[int]] = {}
-            for name, ids in bearers.items():
+            for name, bearing in bearers.items():
                 # It must contain a word of the query: a number alone, such as a year, does not name a file.
                 number = index.number(name)
                 if any(atom.written and atom.written.startswith(words) for atom in index.title(number)):
-                    keys[number] = ids
+                    keys[number] = bearing
             if not keys:
                 continue
             named, is_question = self._named(index, keys, rarity, asked, query)
@@ -251,8 +259,12 @@ class Anchors:
         for variant, beside in zip(query.variants, query.beside, strict=False):
             if len(variant) == len(beside) == 1:
                 near[beside[0]] += variant
-        keys = index.keys
-        among = [number for number in numbers if not atoms or keys[number]]
+        among = [*numbers]
+        if isinstance(index, PiecedNames):
+            index.meet(among)
+        if atoms:
+            keys = index.keys
+            among = [number for number in among if keys[number]]
         return Titles(index, among, rarity, wholes, near).named(atoms, query.phrasing.body or query.text)
 
     def _by_anchor(self, evidence: Bearing) -> dict[str, Scores]:
@@ -382,86 +394,126 @@ def is_of_another_time(times: Sequence[Moment], names: ChunkFacts) -> bool:
 class NamesRead:
     """The names of some candidates by their numbers in an index.
 
-    `titles` are those of titles and further names, `bearers` the position of each one's candidate. `headings` are those
-    of last headings by candidate, -1 for none. `words` are hashes of the first words of title and key, and the number
-    of further names. `any_language` and `any_path` are True if some candidate has a language of its own, or a key that
-    is a path. `analyzers` are those of the candidates.
+    `there` are the places of those that still exist, whose `ids` follow. `titles` are the numbers of titles and further
+    names, `bearers` the position of each one's candidate. `headings` are those of last headings by candidate, -1 for
+    none. `marks` are those of the first words of title and key, and 0 unless there are further names. `any_language`
+    and `any_path` are True if some candidate has a language of its own, or a key that is a path. `analyzers` are those
+    of the candidates. Where the engine has names as numbers, it tells `keys`, and who is `titled` by some terms.
     """
 
     index: NameIndex
+    there: Ids
     ids: Ids
     titles: Sequence[int]
     bearers: Sequence[int]
     headings: Sequence[int]
-    words: Ids
+    marks: Ids
     any_language: bool
     any_path: bool
     analyzers: Sequence[Analyzer]
+    keys: Ids | None = None
+    titled: Callable[[Collection[str]], Collection[int]] | None = None
 
 
 #: The index of the names that questions met, by analyzer: the candidates of questions are often the same.
-_known_names: dict[Analyzer, NameIndex] = {}
+_known_names: dict[Hashable, NameIndex] = {}
 
 
-def _names(analyzer: Analyzer) -> NameIndex:
-    """Return the index of names as atoms by an analyzer; a new one if it has too many."""
-    known = _known_names.get(analyzer)
-    if known is None or len(known.texts) >= MOST_NAMES:
-        if len(_known_names) >= MOST_ANALYZERS:
-            _known_names.clear()
+def _names(analyzer: Analyzer, table: NameTable | None = None) -> NameIndex:
+    """Return the index of names as atoms by an analyzer, of a table's or of any; a new one if it has too many."""
+    every = _known_names if table is None else table.derived
+    known: NameIndex | None = every.get(analyzer)
+    if known is None or len(known.keys) >= MOST_NAMES:
+        if len(every) >= MOST_ANALYZERS:
+            every.clear()
         words = Memo(partial(of_word, analyzer.of_word))
-        known = _known_names[analyzer] = NameIndex(words.__getitem__, analyzer.first_term)
+        if table is None:
+            known = NameIndex(words.__getitem__, analyzer.first_term)
+        else:
+            known = PiecedNames(table, words.__getitem__, analyzer.of_words)
+        every[analyzer] = known
     return known
 
 
-def _read(analyzer: Analyzer, known: IndexFacts, ids: Ids, numbers: Ids) -> NamesRead:
-    """Return the names of candidates in the index of an analyzer; `numbers` are those of their facts.
+def _read(analyzer: Analyzer, known: IndexFacts, ids: Ids, *, by_facts: bool = False) -> NamesRead:
+    """Return the names of candidates in the index of an analyzer.
 
-    A row of whole numbers is made of the names of each candidate when it is first looked at, and cached with its facts:
-    the numbers of its title and of its last heading or -1, marks, and the first words and the count of `words`.
+    Where the engine has names as numbers, nothing is read. Otherwise a row of whole numbers is made of the names of
+    each candidate when it is first looked at, and cached with its facts: the numbers of its title and of its last
+    heading or -1, what it has of its own, and its `marks`.
     """
     table = known.chunks
-    index = _names(analyzer)
-    with table.lock:
-        values, is_known = table.columns.get(index, (np.empty((0, 6), np.int64), np.empty(0, np.bool_)))
-        if len(values) < len(table.every):
-            more = len(values) + len(table.every)
-            # In this order: another thread notes what it made when it has written it.
-            is_known = np.concatenate([is_known, np.zeros(more, np.bool_)])
-            values = np.concatenate([values, np.zeros((more, 6), np.int64)])
-            if len(table.columns) >= MOST_ANALYZERS:
-                table.columns.clear()
-            table.columns[index] = values, is_known
-    missing = numbers[~is_known[numbers]]
-    made: list[tuple[int, ...]] = []
-    for number in missing.tolist():
-        names = table.every[number]
-        called = [names.title, *names.headings[-1:]]
-        numbered = [index.numbers[name] if name in index.numbers else index.number(name) for name in called]
-        title, heading = (*numbered, -1)[:2]
-        marks = _IN_LANGUAGE * (names.language != "") | _BY_PATH * names.is_path
-        first = hash(first_words[names.title])
-        made.append((title, heading, marks, first, hash(first_words[names.key]), len(names.aliases)))
-    if made:
-        values[missing] = made
-        is_known[missing] = True
-    columns = values[numbers]
-    titles = columns[:, 0].tolist()
+    names: ChunkNames | None = None
+    keys: Ids | None = None
+    titled: Callable[[Collection[str]], Collection[int]] | None = None
+    if table.names and not by_facts:
+        names = table.names(ids)
+    aliases: Mapping[int, Sequence[int]]
+    if names:
+        index = _names(analyzer, names.table)
+        there = np.arange(len(ids))
+        titles = names.titles.tolist()
+        headings = names.headings
+        marks = names.marks
+        aliases = names.aliases
+        any_language = names.in_language
+        any_path = names.by_path
+        keys = names.keys
+        titled = names.titled
+    else:
+        numbers = known.numbers(ids)
+        there = np.flatnonzero(numbers >= 0)
+        ids = ids[there]
+        numbers = numbers[there]
+        table = known.chunks
+        index = _names(analyzer)
+        with table.lock:
+            values, is_known = table.columns.get(index, (np.empty((0, 6), np.int64), np.empty(0, np.bool_)))
+            if len(values) < len(table.every):
+                more = len(values) + len(table.every)
+                # In this order: another thread notes what it made when it has written it.
+                is_known = np.concatenate([is_known, np.zeros(more, np.bool_)])
+                values = np.concatenate([values, np.zeros((more, 6), np.int64)])
+                if len(table.columns) >= MOST_ANALYZERS:
+                    table.columns.clear()
+                table.columns[index] = values, is_known
+        missing = numbers[~is_known[numbers]]
+        made: list[tuple[int, ...]] = []
+        for number in missing.tolist():
+            facts = table.every[number]
+            called = [facts.title, *facts.headings[-1:]]
+            numbered = [index.numbers[name] if name in index.numbers else index.number(name) for name in called]
+            title, heading = (*numbered, -1)[:2]
+            own = _IN_LANGUAGE * (facts.language != "") | _BY_PATH * facts.is_path
+            made.append((title, heading, own, first_marks[facts.title], first_marks[facts.key], len(facts.aliases)))
+        if made:
+            values[missing] = made
+            is_known[missing] = True
+        columns = values[numbers]
+        titles = columns[:, 0].tolist()
+        headings = columns[:, 1]
+        marks = columns[:, 3:]
+        aliased = {place: table.every[numbers[place]].aliases for place in np.flatnonzero(columns[:, 5]).tolist()}
+        aliases = {place: [index.number(alias) for alias in every] for place, every in aliased.items()}
+        any_language = bool((columns[:, 2] & _IN_LANGUAGE).any())
+        any_path = bool((columns[:, 2] & _BY_PATH).any())
     bearers = [*range(len(titles))]
-    for place in np.flatnonzero(columns[:, 5])[::-1].tolist():
-        aliases = table.every[numbers[place]].aliases
-        titles[place + 1 : place + 1] = [index.number(alias) for alias in aliases]
-        bearers[place + 1 : place + 1] = [place] * len(aliases)
+    for place in sorted(aliases, reverse=True):
+        titles[place + 1 : place + 1] = aliases[place]
+        bearers[place + 1 : place + 1] = [place] * len(aliases[place])
     return NamesRead(
         index=index,
+        there=there,
         ids=ids,
         titles=titles,
         bearers=bearers,
-        headings=columns[:, 1].tolist(),
-        words=columns[:, 3:],
-        any_language=bool((columns[:, 2] & _IN_LANGUAGE).any()),
-        any_path=bool((columns[:, 2] & _BY_PATH).any()),
+        headings=headings.tolist(),
+        marks=marks,
+        any_language=any_language,
+        any_path=any_path,
         analyzers=[analyzer] * len(ids),
+        keys=keys,
+        titled=titled,
     )
 
 
@@ -469,8 +521,11 @@ def _made_of(wanted: Collection[str], read: NamesRead) -> list[int]:
     """Return the chunks with a title or alias of exactly the given terms."""
     index = read.index
     # Few names begin with a term of the query, and fewer consist of them.
-    firsts = index.firsts
-    begun = [number for number in {*read.titles} if firsts[number] in wanted]
+    if read.titled:
+        likely = {*read.titled(wanted), *np.flatnonzero(read.marks[:, 2]).tolist()}
+        begun = {number for number, place in zip(read.titles, read.bearers, strict=True) if place in likely}
+    else:
+        begun = {number for number in {*read.titles} if index.firsts[number] in wanted}
     names = {number for number in begun if read.analyzers[0].is_made_of(index.texts[number], wanted)}
     if not names:
         return []
@@ -495,11 +550,12 @@ def _together(names: Sequence[ChunkFacts], ids: Ids, read: Sequence[NamesRead]) 
     titles = [(index.number(name), place) for place, each in enumerate(names) for name in (each.title, *each.aliases)]
     return NamesRead(
         index=index,
+        there=np.arange(len(ids)),
         ids=ids,
         titles=[number for number, _ in titles],
         bearers=[place for _, place in titles],
         headings=[index.number(each.headings[-1]) if each.headings else -1 for each in names],
-        words=np.empty((0, 3), np.int64),
+        marks=np.empty((0, 3), np.int64),
         any_language=True,
         any_path=any(each.is_path for each in names),
         analyzers=[read_by[id][0].analyzers[0] for id in ids.tolist()],

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.retrieve.pipeline import Plan
-from rifflux.retrieve.query.naming import LETTERS, letters_of
+from rifflux.retrieve.query.naming import letters_of
 from rifflux.retrieve.table import BEGINS, CREDITED, LEXICAL, OUTRIGHT, PLACE, RANK, SCORE, Candidates, declare
-from rifflux.text.analyzer import Memo, fold
+from rifflux.text.analyzer import Memo, first_mark
 from rifflux.types import Ids, Scores
 
 STAGE = "beginning"
@@ -32,25 +32,27 @@ declare(f"{STAGE}/by words", PLACE, "the record's rank by words alone, which was
 COLUMNS = (BEGINS, RECORD, BY_WORDS)
 
 
-def begun(plan: Plan, table: Candidates, numbers: Ids, words: Ids) -> Candidates:
+def begun(plan: Plan, table: Candidates, rows: Ids, marks: Ids) -> Candidates:
     """Return the table with columns that mark prefix matches, or unchanged if there are none.
 
-    `numbers` are those of the rows' facts, -1 for a row whose names are not looked at. `words` are the hashes of the
-    first words of their titles and keys, and 0 unless there are further names (names, 3).
+    `rows` are those whose names are looked at. `marks` are those of the first words of their titles and keys (see
+    `first_mark`), and 0 unless there are further names (names, 3).
     """
     query = plan.query
-    every = plan.evidence.chunks.every
-    asked = {letters_of(text) for text in (query.phrasing.body or query.text, query.semantic_text)} - {""}
-    first = {text.split(" ", 1)[0] for text in asked}
+    texts = {query.phrasing.body or query.text, query.semantic_text}
+    asked = {letters_of(text) for text in texts} - {""}
     shortest = min([len(each) for each in asked], default=0)
-    rows = np.flatnonzero(numbers >= 0)
     # Few names have the first word of a query: others need not be compared.
-    likely = words[:, 2] > 0
-    for word in first:
-        likely |= (words[:, :2] == hash(word)).any(axis=1)
+    likely = marks[:, 2] > 0
+    for text in texts:
+        likely |= (marks[:, :2] == first_marks[text]).any(axis=1)
+    if not likely.any():
+        return table
     begins = np.full(len(table), np.nan)
-    for row in rows[likely].tolist():
-        each = every[numbers[row]]
+    facts = plan.evidence.facts(table.ids[rows[likely]])
+    place_of = {id: row for row, id in zip(rows.tolist(), table.ids[rows].tolist(), strict=True)}
+    for id, each in facts.items():
+        row = place_of[id]
         for name in (each.title, each.key, *each.aliases):
             # Only letters that are not of ASCII may become several.
             if name.isascii() and len(name) < shortest:
@@ -61,25 +63,13 @@ def begun(plan: Plan, table: Candidates, numbers: Ids, words: Ids) -> Candidates
         return table
     known: dict[tuple[str, str], int] = {}
     records = np.full(len(table), np.nan)
-    for row in rows.tolist():
-        each = every[numbers[row]]
-        records[row] = known.setdefault((each.namespace, each.key), len(known))
+    for id, each in plan.evidence.facts(table.ids[rows]).items():
+        records[place_of[id]] = known.setdefault((each.namespace, each.key), len(known))
     return table.with_column(RECORD, records).with_column(BEGINS, begins)
 
 
-def _first(name: str) -> str:
-    """Return the first word or number of a name as `letters_of` writes it, or an empty string."""
-    text = name
-    if not name.isascii():
-        text = fold(name)
-    piece = LETTERS.search(text)
-    if not piece:
-        return ""
-    return piece[0].lower().lstrip("0") or "0"
-
-
-#: The first words of names that questions met: the candidates of questions are often the same.
-first_words = Memo(_first)
+#: The marks of names and questions that were met: the candidates of questions are often the same.
+first_marks = Memo(first_mark)
 
 
 def _begins(name: str, questions: Collection[str]) -> float:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import Any
 
 import apsw
@@ -18,9 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux import kernels
+from rifflux.store.catalog import ChunkFacts
 from rifflux.store.lexical import MOST_CLAUSES, FieldWeights
 from rifflux.store.sqlite.connection.counts import BITS, MOST
-from rifflux.types import Clause, Ids, Query, Ranking, Scores, Vectors
+from rifflux.text.properties import KINDS, searchable_properties
+from rifflux.types import Clause, Identifier, Ids, Query, Ranking, Scores, Vectors
 
 _LARGEST = np.iinfo(np.int16).max
 
@@ -54,6 +58,23 @@ select (
 from json_each(:terms) as wanted"""
 _MATCHING = "select rowid, field_counts({table}) from {table} where {table} match :terms"
 _NAMED = "select rowid from {table} where {table} match :terms"
+
+# Metadata may be long and rarely contains aliases.
+# Most documents have no identifiers, and an empty list is costly to make.
+#: What `facts_of` reads of a document.
+DOCUMENT_FACTS = f"""
+    document.title, document.key, document.key = document.path, document.namespace, document.kind, document.language,
+    iif(document.kind in {tuple(sorted(KINDS))} and instr(document.metadata, '"alias'), document.metadata, ''),
+    iif(exists (select 1 from identifier where identifier.document = document.id), (
+        select json_group_array(json_array(scheme, value) order by scheme, value)
+        from identifier where identifier.document = document.id
+    ), '[]')"""
+
+# The overhead of json.loads exceeds the decoding of a few words.
+decoded = json.JSONDecoder().raw_decode
+#: What decoding a row ends in that holds something else than its table does.
+MISREAD = (TypeError, ValueError, AttributeError, zlib.error)
+NO_TEXT = "a column that holds text does not"
 
 Array = NDArray[Any]
 
@@ -378,6 +399,19 @@ class Ascending:
             return np.full(len(wanted), -1)
         places = np.minimum(known.searchsorted(wanted), len(known) - 1)
         return np.where(known[places] == wanted, self._order[places], -1)
+
+
+def facts_of(row: Sequence[Any]) -> ChunkFacts:
+    """Return the facts in a row: headings, then `DOCUMENT_FACTS`. Raises one of `MISREAD`."""
+    headings, title, key, is_path, namespace, kind, language, metadata, names = row
+    if not (isinstance(title, str) and isinstance(kind, str)):
+        raise TypeError(NO_TEXT)
+    aliases: tuple[str, ...] = ()
+    if metadata:
+        aliases = searchable_properties(kind, json.loads(metadata)).names
+    path = () if headings == "[]" else tuple(decoded(headings)[0])
+    identifiers = () if names == "[]" else tuple(starmap(Identifier, json.loads(names)))
+    return ChunkFacts(title, path, aliases, key, bool(is_path), namespace, language, kind, identifiers)
 
 
 def rounded(vectors: Vectors) -> tuple[NDArray[np.int16], NDArray[np.float32]]:

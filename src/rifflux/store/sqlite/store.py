@@ -235,7 +235,7 @@ class SqliteStore(Store):
         self.owners = several or (owner,)
         self.database = database
         self.view = view = OwnerView(database.engine, owner, several)
-        self.catalog = SqliteCatalog(view, database.facts)
+        self.catalog = SqliteCatalog(view, database.facts, database.words.visible if database.words else None)
         self.lexical = SqliteLexical(view, database.words, database.columns, database.allowed, database.terms)
         self.semantic = SqliteSemantic(view, database.vectors, database.matrices, database.allowed, database.samples)
         records = SqliteRecords(view)

@@ -377,8 +377,8 @@ def test_any_changed_byte_is_found_by_checking(filled: SqliteStore, tmp_path: Pa
     data = bytearray(place.read_bytes())
     stored = index_of(filled)._open
     assert stored
-    size = len(stored.file.places)
-    data[len(data) - (4096 - size % 4096) - size // 2] ^= 1
+    section = stored.file.places.tobytes()
+    data[data.index(section) + len(section) // 2] ^= 1
     place.write_bytes(data)
     store = SqliteStore.open(str(path))
     assert ["the words file" in problem.what for problem in store.check()] == [True]
@@ -496,9 +496,8 @@ from rifflux.testing import change
 
 store = SqliteStore.open(sys.argv[1])
 def dead(*_): os.kill(os.getpid(), 9)
-module, name = {"reading": (words_build, "_sections"), "writing": (words_file, "_pages"), "put": (derived, "_replace")}[
-    sys.argv[2]
-]
+parts = {"reading": (words_build, "_sections"), "writing": (words_file, "_padded"), "put": (derived, "_replace")}
+module, name = parts[sys.argv[2]]
 store.catalog.write(Placed("c", change("new", "fresh cache")))
 setattr(module, name, dead)
 store.local.build()

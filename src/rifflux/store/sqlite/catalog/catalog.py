@@ -8,8 +8,9 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import filterfalse, repeat, starmap
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+import apsw
 import numpy as np
 
 from rifflux.errors import Cure, DamagedIndex, OutOfScope
@@ -20,6 +21,7 @@ from rifflux.store.catalog import (
     AnalyzedChunk,
     Catalog,
     ChunkFacts,
+    ChunkNames,
     CodePiece,
     Credited,
     DocumentChange,
@@ -41,7 +43,7 @@ from rifflux.store.sqlite.catalog.documents import carry_out, put_documents
 from rifflux.store.sqlite.connection.engine import GenerationCache, OwnerView, unmoved
 from rifflux.store.sqlite.connection.texts import put_together, text_hash
 from rifflux.store.sqlite.filters import where as condition_of
-from rifflux.text.properties import searchable_properties
+from rifflux.store.sqlite.query import MISREAD, NO_TEXT, decoded, facts_of
 from rifflux.types import (
     LICENSED,
     Chunk,
@@ -59,11 +61,6 @@ from rifflux.types import (
     parted,
 )
 
-# The overhead of json.loads exceeds the decoding of a few words.
-_decoded = json.JSONDecoder().raw_decode
-#: What decoding a row ends in that holds something else than its table does.
-MISREAD = (TypeError, ValueError, AttributeError, zlib.error)
-_NO_TEXT = "a column that holds text does not"
 #: The number of documents that are read whole at a time.
 STORED_AT_ONCE = 64
 #: The maximum number of chunks of a view whose facts are cached. Beyond it, a quarter of them is dropped.
@@ -78,13 +75,21 @@ _POSITION = ("after_namespace", "after_key", "after_owner", "after_time", "after
 Value = TypeVar("Value")
 
 
+@dataclass(eq=False)
 class CachedFacts(FactTable):
-    """The facts of a view's chunks, which count by their number in a cache."""
+    """The facts of a view's chunks, which count in a cache by their number when they were put there."""
 
-    @property
-    def nbytes(self) -> int:
-        """Return how much they count."""
-        return len(self.every)
+    nbytes: int = 0
+
+
+class KnownFacts(Protocol):
+    """The names and facts of chunks that are known without reading their rows."""
+
+    def names(self, ids: Ids) -> ChunkNames | None:
+        """Return the names of chunks, or None if those of some are unknown."""
+
+    def facts(self, ids: Ids) -> dict[int, ChunkFacts]:
+        """Return the facts of those chunks that are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +98,12 @@ class SqliteCatalog(Catalog):
 
     In a view of several owners, returned namespaces name their owner (`of_owner`). A given namespace may omit it and
     then means that of each owner; a document is that of the first owner who has one. `known` are the facts of chunks
-    that were read while nothing changed.
+    that were read while nothing changed. `words` returns what the words file has of an owner's chunks.
     """
 
     view: OwnerView
     known: GenerationCache[CachedFacts] = field(default_factory=GenerationCache)
+    words: Callable[[apsw.Connection, tuple[int, ...]], KnownFacts | None] | None = None
 
     def write(self, *changes: Write) -> int:
         removed = 0
@@ -351,33 +357,34 @@ class SqliteCatalog(Catalog):
         """Return all facts of the view that were read since its content changed, among them those of some chunks."""
         with self.view.reading() as (connection, owners):
             generation = self.view.generation(connection)
+            seen = self.words(connection, owners) if self.words else None
         found = self.known.get(owners, generation)
         if found is None or len(found.every) > MOST_FACTS:
             found = self.known.put(owners, generation, CachedFacts())
+        found.names = None if seen is None else seen.names
         numbers = found.numbers
         missing = [*filterfalse(numbers.__contains__, ids.tolist())]
         if not missing:
             return found
-        rows = self.view.rows(sql.FACTS, {"ids": json.dumps(missing)})
-        facts = {}
-        for id, title, headings, key, is_path, namespace, kind, language, metadata, names in rows:
-            aliases: tuple[str, ...] = ()
+        # Most are in the words file: SQLite need not read them.
+        facts: dict[int, ChunkFacts] = {}
+        if seen:
+            facts = seen.facts(np.array(missing, np.int64))
+            missing = [*filterfalse(facts.__contains__, missing)]
+        rows: Iterable[Any] = ()
+        if missing:
+            rows = self.view.rows(sql.FACTS, {"ids": json.dumps(missing)})
+        for id, *row in rows:
             try:
-                if not (isinstance(title, str) and isinstance(kind, str)):
-                    raise TypeError(_NO_TEXT)
-                if metadata:
-                    aliases = searchable_properties(kind, json.loads(metadata)).names
-                path = () if headings == "[]" else tuple(_decoded(headings)[0])
-                identifiers = () if names == "[]" else _each(Identifier, names)
+                facts[id] = facts_of(row)
             except MISREAD as error:
                 raise misread(self.view, error) from error
-            facts[id] = ChunkFacts(title, path, aliases, key, bool(is_path), namespace, language, kind, identifiers)
         with found.lock:
             for id, each in facts.items():
                 if id not in numbers:
                     found.every.append(each)
                     numbers[id] = len(found.every) - 1
-        # Now it counts more.
+        found.nbytes = len(found.every)
         return self.known.put(owners, generation, found)
 
     def code_of(self, ids: Ids, beside: Ids | None = None) -> Mapping[int, CodePiece]:
@@ -463,7 +470,7 @@ def _document(key: str, *row: Any) -> Document:
     *said, metadata, license, language, links, identifiers, tags, parts = row
     text, title, kind, created, updated = said
     if not (isinstance(title, str) and isinstance(kind, str)):
-        raise TypeError(_NO_TEXT)
+        raise TypeError(NO_TEXT)
     names = _each(Identifier, identifiers), _each(Tag, tags), _each(_part, parts)
     facts = json.loads(metadata)
     document = Document(key, text, title, kind, created, updated, facts, _each(Link, links), license, *names)
@@ -513,13 +520,13 @@ def _hit(row: Sequence[Any], names: Mapping[int, str], score: float = 0.0, why: 
     uid, key, path, title, headings, position, text, start, end, kind, *facts = row
     created, updated, metadata, license, namespace, line, page, language, owner = facts
     if not (isinstance(title, str) and isinstance(text, str) and isinstance(kind, str)):
-        raise TypeError(_NO_TEXT)
+        raise TypeError(NO_TEXT)
     if headings != "[]":
-        heading_path = " > ".join(_decoded(headings)[0])
+        heading_path = " > ".join(decoded(headings)[0])
     else:
         heading_path = ""
     if metadata != "{}":
-        known = _decoded(metadata)[0]
+        known = decoded(metadata)[0]
     else:
         known = {}
     lines = None

@@ -29,6 +29,7 @@ from rifflux.store.sqlite.connection.tables import PUT_CREDIT
 from rifflux.store.sqlite.connection.texts import between, text_hash
 from rifflux.store.sqlite.query import WORDS, Terms
 from rifflux.text.dates import timestamp
+from rifflux.text.properties import KINDS
 from rifflux.types import CREDITS
 
 # Created once: json.dumps creates an encoder at every call with options.
@@ -109,10 +110,13 @@ def put_documents(connection: apsw.Connection, owner: int, wanted: Mapping[tuple
             id = next(ids)
             rows.documents.append((id, owner, *name, *row))
             stored: _Held = {}
+            renamed = False
         else:
+            (held,) = connection.execute(sql.FORMER_FACTS, (id,))
+            renamed = _is_renamed(held, row, each.change)
             stored = _make_way(connection, id, row, each.change.chunks)
         rows.contents.append((id, each.change, files[each.file] is not None))
-        _add_chunks(connection, rows, id, each.change, stored, chunk_ids)
+        _add_chunks(connection, rows, id, each.change, stored, chunk_ids, renamed=renamed)
     rows.insert(connection)
 
 
@@ -164,6 +168,19 @@ class _Rows:
             connection.executemany(sql.TAKE_OVER_VECTOR, taking)
 
 
+def _is_renamed(former: _Row, row: _Row, change: DocumentChange) -> bool:
+    """Return True if a document with a row of `FORMER_FACTS` has other names or facts than a changed one's new row."""
+    title, _, is_path, _, kind, language, aliases, identifiers = former
+    document = change.document
+    metadata = row[7]
+    if document.kind not in KINDS or '"alias' not in metadata:
+        metadata = ""
+    held = {tuple(each) for each in json.loads(identifiers)}
+    before = (title, bool(is_path), kind, language, aliases, held)
+    now = (document.title, document.key == change.path, document.kind, document.language, metadata)
+    return before != (*now, {(each.scheme, each.value) for each in document.identifiers})
+
+
 def _make_way(connection: apsw.Connection, id: int, row: _Row, chunks: Sequence[AnalyzedChunk]) -> _Held:
     """Update a document's row, drop its links and removed chunks, and return the chunks it had."""
     connection.execute(sql.SET_DOCUMENT, (*row, id))
@@ -183,8 +200,13 @@ def _add_chunks(
     change: DocumentChange,
     stored: _Held,
     ids: Iterator[int],
+    *,
+    renamed: bool,
 ) -> None:
-    """Update the chunks that a document already has, and collect new chunks and terms for insertion."""
+    """Update the chunks that a document already has, and collect new chunks and terms for insertion.
+
+    The words file has the names of a document with its chunks: of one that is `renamed`, all count as changed.
+    """
     terms = Terms(rows.owner)
     lines = lines_in_file(change)
     for each in change.chunks:
@@ -203,8 +225,10 @@ def _add_chunks(
             connection.execute(sql.MOVE_CHUNK, (*row, id))
             if hash_held != each.hash:
                 connection.execute(sql.DROP_STALE_VECTOR, (id,))
-            if words_held == words:
+            if words_held == words and not renamed:
                 continue
+            if words_held == words:
+                connection.execute(sql.TOUCH_WORDS, (id,))
             connection.execute(sql.DROP_TERMS.format(table=terms.table), (id,))
         else:
             id = next(ids)

@@ -3,24 +3,15 @@
 from rifflux.store.catalog import Order
 from rifflux.store.sqlite.connection.texts import STORED as TEXT
 from rifflux.store.sqlite.filters import FOLDER
-from rifflux.text.properties import KINDS as SAYING
+from rifflux.store.sqlite.query import DOCUMENT_FACTS
 
 # For lookups by id, the plus prevents SQLite from scanning all rows of the owner.
 _OF_CHUNKS = """
 from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))"""
 
-# Metadata may be long and rarely contains aliases.
-# Most documents have no identifiers, and an empty list is costly to make.
-FACTS = f"""
-select chunk.uid, document.title, chunk.headings, document.key, document.key = document.path, document.namespace,
-    document.kind, document.language,
-    iif(document.kind in {tuple(sorted(SAYING))} and instr(document.metadata, '"alias'), document.metadata, ''),
-    iif(exists (select 1 from identifier where identifier.document = document.id), (
-        select json_group_array(json_array(scheme, value) order by scheme, value)
-        from identifier where identifier.document = document.id
-    ), '[]')
-{_OF_CHUNKS}"""
+FACTS = f"select chunk.uid, chunk.headings, {DOCUMENT_FACTS} {_OF_CHUNKS}"
+FORMER_FACTS = f"select {DOCUMENT_FACTS} from document where document.id = ?"
 
 CODE_OF = f"""
 select chunk.uid, document.path, chunk.headings, chunk.text, chunk.position {_OF_CHUNKS} and document.kind = 'code'"""
@@ -203,6 +194,10 @@ select max(
     coalesce((select max(id) from chunk), 0),
     coalesce((select cast(value as integer) from setting where name = 'last_dropped_chunk'), 0)
 )"""
+
+# A chunk whose names changed although its terms did not.
+TOUCH_WORDS = """
+insert into touched (chunk, what) select ?, 'words' where exists (select 1 from derived where name = 'words')"""
 
 MOVE_CHUNK = """
 update chunk set

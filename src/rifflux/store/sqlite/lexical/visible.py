@@ -6,17 +6,28 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from rifflux.store.catalog import ChunkFacts, ChunkNames
 from rifflux.store.lexical import FieldWeights, TermSequences
 from rifflux.store.sqlite.connection.derived import Unfit
 from rifflux.store.sqlite.lexical.words_file import WordsFile, fields_of
-from rifflux.store.sqlite.query import MOST_ROWS, NO_MATCHES, Matches, Terms, joined, norms, plain_words, words_of
+from rifflux.store.sqlite.query import (
+    MOST_ROWS,
+    NO_MATCHES,
+    Matches,
+    Terms,
+    joined,
+    norms,
+    places_of,
+    plain_words,
+    words_of,
+)
 from rifflux.text.analyzer import AnyOf, NearSpelling
 from rifflux.types import Clause, Ids, Scores
 
@@ -256,6 +267,27 @@ class VisibleWords:
         if len(rows) and not 0 <= rows.min() <= rows.max() < self._base:
             return None
         return self.file.term_sequences(self._stored(rows))
+
+    def names(self, ids: Ids) -> ChunkNames | None:
+        """Return the names of chunks; None if some of them are invisible, or not in the file."""
+        rows = self.rows_of_ids(ids)
+        if not len(rows) or not 0 <= rows.min() <= rows.max() < self._base:
+            return None
+        rows = self._stored(rows)
+        places = places_of(self.file.documents[rows], self.file.names.documents)
+        if places.min() < 0:
+            return None
+        return self.file.names.of_chunks(rows, places, partial(self.file.titled, rows))
+
+    def facts(self, ids: Ids) -> dict[int, ChunkFacts]:
+        """Return the names and facts of those chunks that are visible and in the file."""
+        rows = self.rows_of_ids(ids)
+        held = np.flatnonzero((rows >= 0) & (rows < self._base))
+        rows = self._stored(rows[held])
+        names = self.file.names
+        places = places_of(self.file.documents[rows], names.documents)
+        found = zip(ids[held].tolist(), rows.tolist(), places.tolist(), strict=True)
+        return {id: names.facts(row, place) for id, row, place in found if place >= 0}
 
     def matches(self, clause: Clause, *, prefix: bool = False) -> Matches:
         """Return the rows that contain a phrase of adjacent terms, or a term with a prefix."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rifflux.store.sqlite.connection.derived import Unfit
 from rifflux.store.sqlite.connection.tables import TERM_TABLES
+from rifflux.store.sqlite.lexical import names_build
 from rifflux.store.sqlite.lexical.words_file import WordsFile, encoded, letters_in, smallest
 from rifflux.store.sqlite.query import Terms, words_of
 
@@ -83,7 +84,8 @@ def from_tables(connection: apsw.Connection) -> dict[str, Array]:
             numbers = np.repeat([found.terms.setdefault(term, len(found.terms)) for term in plain], many)
             # The occurrences of a term come as stored, but two owners' terms may be the same.
             found.add(numbers, occurrences)
-    return _sections(connection, found)
+    made = _sections(connection, found)
+    return made | names_build.sections(connection, made["chunks"], made["documents"])
 
 
 def from_former(connection: apsw.Connection, former: WordsFile, changed: Sequence[int]) -> dict[str, Array]:
@@ -103,7 +105,8 @@ def from_former(connection: apsw.Connection, former: WordsFile, changed: Sequenc
         getattr(found, name).append(getattr(former, name)[kept])
     found.places.append(former.places[np.repeat(kept, former.counts)])
     _add_fresh(connection, found, changed)
-    return _sections(connection, found)
+    made = _sections(connection, found)
+    return made | names_build.sections(connection, made["chunks"], made["documents"], former, changed)
 
 
 def _add_fresh(connection: apsw.Connection, found: _Postings, changed: Sequence[int]) -> None:

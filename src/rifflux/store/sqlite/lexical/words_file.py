@@ -5,7 +5,7 @@ all fields, in the title and in the headings, and its positions in each field. A
 list. FTS5 would count the chunks of all owners, and cannot tell a chunk's length without reading it.
 
 A chunk has the terms of its title and of its text in order, so that no passage is analyzed again to compare it with a
-question.
+question, and its names (see `names_file`), so that none is read to compare it with what is asked for.
 
 The file is a stamp (see `derived`) and sections, each an array of the smallest suitable type; one of zeros alone, as of
 headings where there are none, is only named. All of it is verified when it is opened: a flipped bit would give a wrong
@@ -17,8 +17,8 @@ from __future__ import annotations
 import mmap
 import os
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -30,11 +30,14 @@ from rifflux import kernels
 from rifflux.store.lexical import TermSequences
 from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, StateStamp, Unfit, private
 from rifflux.store.sqlite.connection.engine import Current
+from rifflux.store.sqlite.lexical.names_file import NamesFile
 from rifflux.store.sqlite.query import WORDS, Ascending, places_of
 from rifflux.text.analyzer import AnyOf, NearSpelling
 from rifflux.types import Ids
 
-FORMAT = 4
+FORMAT = 5
+#: Sections begin at multiples of so many bytes.
+ALIGNED = 64
 #: The maximum number of terms whose numbers are remembered.
 MOST_NUMBERS = 1 << 16
 
@@ -82,6 +85,7 @@ class WordsFile:
     places: Array
     sequence_starts: Array
     sequences: Array
+    names: NamesFile
     #: The public ids in order.
     _by_id: Ascending = field(init=False)
     #: The numbers of terms that were looked up.
@@ -110,14 +114,16 @@ class WordsFile:
         start = STAMP_BYTES
         for name, (kind, shape) in stamp.facts["sections"].items():
             arrays[name] = np.frombuffer(data, kind, int(np.prod(shape)), start).reshape(shape)
-            start += _pages(arrays[name].nbytes)
+            start += _padded(arrays[name].nbytes)
         for name, array in arrays.items():
             if crc32(array.data) != stamp.facts["checksums"][name]:
                 raise Unfit(f"its {name} are damaged")
         # Memory that is only read takes none.
         zeros = {name: np.zeros(shape, kind) for name, (kind, shape) in stamp.facts["zeros"].items()}
         arrays |= zeros
-        return cls(stamp, rows=Rows(arrays.pop("rows")), **arrays)
+        own: dict[str, Any] = {each.name: arrays[each.name] for each in fields(cls) if each.name in arrays}
+        own |= {"rows": Rows(arrays["rows"]), "names": NamesFile.of(arrays)}
+        return cls(stamp, **own)
 
     def __len__(self) -> int:
         return len(self.chunks)
@@ -149,6 +155,14 @@ class WordsFile:
     def term_sequences(self, rows: Ids) -> TermSequences:
         """Return the terms of the titles and texts of some rows, in order."""
         return TermSequences(self.sequences, self.sequence_starts[2 * rows[:, None] + np.arange(3)], self.number)
+
+    def titled(self, rows: Ids, terms: Collection[str]) -> Collection[int]:
+        """Return the positions of those of some rows whose title begins with one of some terms."""
+        wanted = {self.number(term) for term in terms}
+        starts, ends = self.sequence_starts[2 * rows], self.sequence_starts[2 * rows + 1]
+        held = np.flatnonzero(starts < ends)
+        firsts = self.sequences[starts[held]].tolist()
+        return [place for place, first in zip(held.tolist(), firsts, strict=True) if first in wanted]
 
     def beginning(self, start: str) -> slice:
         """Return the numbers of all owners' terms with a prefix."""
@@ -291,15 +305,17 @@ def smallest(array: Array) -> Array:
 def write(path: Path, stamp: StateStamp, sections: Mapping[str, Array]) -> None:
     """Write a file with the given sections."""
     start = STAMP_BYTES
-    zeros = {name: array for name, array in sections.items() if array.size and not array.any()}
+    zeros = {
+        name: array for name, array in sections.items() if array.size and not array.dtype.names and not array.any()
+    }
     sections = {name: array for name, array in sections.items() if name not in zeros}
     with open(path, "wb", opener=private) as file:
         for array in sections.values():
             file.seek(start)
             file.write(np.ascontiguousarray(array).data)
-            start += _pages(array.nbytes)
+            start += _padded(array.nbytes)
         facts = {
-            "sections": {name: (array.dtype.str, array.shape) for name, array in sections.items()},
+            "sections": {name: (_kind(array), array.shape) for name, array in sections.items()},
             "checksums": {name: crc32(np.ascontiguousarray(array).data) for name, array in sections.items()},
             "zeros": {name: (array.dtype.str, array.shape) for name, array in zeros.items()},
         }
@@ -310,5 +326,11 @@ def write(path: Path, stamp: StateStamp, sections: Mapping[str, Array]) -> None:
         os.fsync(file.fileno())
 
 
-def _pages(size: int) -> int:
-    return -(-size // STAMP_BYTES) * STAMP_BYTES
+def _kind(array: Array) -> str:
+    """Return the type of an array; of records, those of their fields."""
+    fields = [array.dtype[name].str for name in array.dtype.names or ()]
+    return ",".join(fields) or array.dtype.str
+
+
+def _padded(size: int) -> int:
+    return -(-size // ALIGNED) * ALIGNED

@@ -106,6 +106,7 @@ def _rows(connection: apsw.Connection, _: Analysis) -> Iterator[str]:
         if count := connection.execute(fault.count).get:
             for statement in fault.mend:
                 connection.execute(statement)
+            forget(connection, "words*")
             yield f"{count} {fault.what}: {fault.done}"
     for table, lost in orphans(connection):
         connection.execute(f"delete from {table} where {lost}")
