@@ -10,6 +10,7 @@ import pytest
 
 import rifflux
 from rifflux import Document, Filter, Identifier, Index, InvalidArgument, Scope, Sources, Work
+from rifflux.answer import gather
 from rifflux.text.sentences import pieces, sentence_ends
 
 NOTES = (
@@ -231,3 +232,31 @@ def test_a_block_is_quoted_below_the_heading_of_its_own_section(tmp_path: Path) 
         index.add(tmp_path)
         text = index.answer("how many connections may wait in the backlog by default?").text
     assert text.startswith("**Settings > backlog**\n\nDefault: `41`")
+
+
+def test_a_second_block_that_has_no_room_is_quoted_without_what_stands_around_it(tmp_path: Path) -> None:
+    around = (
+        "The key hangs behind the cellar door, next to the torch. Leave the hatch open afterwards. "
+        "The air gets bad. Whoever goes down writes the date on the sheet by the stairs. "
+        "The lamp needs a moment before it is bright. "
+        "Nobody goes alone, and the dog stays upstairs."
+    )
+    spring, autumn = "The boiler is serviced in May by Orla.", "The boiler is serviced in November by Petr."
+    page = f"# House\n\n## Spring\n\n{spring}\n\n{around}\n\n## Autumn\n\n{autumn}\n\n{around}\n"
+    (tmp_path / "house.md").write_text(page, "utf-8")
+    with rifflux.open(":memory:") as index:
+        index.add(tmp_path)
+        text = index.answer("Who services the boiler?").text
+    assert spring in text
+    assert autumn in text
+    assert text.count(around) == 1
+
+
+def test_a_document_is_evidence_if_any_of_its_passages_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = "# House\n\n## Boiler\n\nThe boiler is serviced in May.\n\n## Boiler room\n\nRoses grow beside the door.\n"
+    (tmp_path / "house.md").write_text(page, "utf-8")
+    monkeypatch.setattr(gather, "_merged_by_meaning", lambda table, hits: hits[::-1])
+    with rifflux.open(":memory:") as index:
+        index.add(tmp_path)
+        text = index.answer("When is the boiler serviced?").text
+    assert "The boiler is serviced in May." in text

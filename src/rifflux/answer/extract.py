@@ -74,9 +74,11 @@ MARGIN = 0.1
 #: The best blocks among which parts of one list are sought.
 PARTS = 5
 ADDED = 0.2
-#: The maximum number of blocks in an answer, and of their characters together.
-MOST = 2
+#: The maximum number of blocks in an answer, and of their characters together: with what stands around each, and
+#: without what stands around the later ones.
+MOST = 3
 LONGEST = 550
+LONGEST_BARE = 700
 #: The same for a comparison.
 MARGIN_COMPARED = 0.3
 MOST_COMPARED = 3
@@ -204,11 +206,13 @@ class Candidate:
         """Return the headings above the block."""
         return [each for each in self.heading_path.split(" > ") if each]
 
-    def quotation(self) -> Quotation:
-        """Return the block as it is quoted: with its context, and headings that add something to it."""
+    def quotation(self, *, bare: bool = False) -> Quotation:
+        """Return the block as it is quoted: with its context unless it is `bare`, and headings that add something."""
         passage = self.passage
         text = passage.item.text
-        if not passage.is_code:
+        if bare:
+            block = self.block
+        elif not passage.is_code:
             block = grown(text, self.block, _headings(passage), lead=passage.lead)
         else:
             block = self._in_definition()
@@ -308,11 +312,8 @@ def chosen(ranking: RankedBlocks, given: Sequence[str] = (), *, comparing: bool 
             break
         if found and not comparing and not _of_one_document(each.passage, found[0].passage):
             continue  # What another document says in nearly the same words seldom belongs to the answer.
-        quotation = _quoted(each, given, ranking.question)
+        quotation = _beside(found, each, given, ranking.question, longest)
         if quotation is None:
-            continue
-        length = sum(len(other.text) for other in found)
-        if found and (length + len(quotation.text) > longest or any(_repeats(quotation, other) for other in found)):
             continue
         if not found:
             least = score - margin
@@ -320,6 +321,30 @@ def chosen(ranking: RankedBlocks, given: Sequence[str] = (), *, comparing: bool 
             quotation = replace(quotation, label="")
         found.append(quotation)
     return found
+
+
+def _beside(
+    found: Sequence[Quotation],
+    candidate: Candidate,
+    given: Sequence[str],
+    question: QuestionTokens | None,
+    longest: int,
+) -> Quotation | None:
+    """Return a block as it is quoted after those `found`; without its context if there is no room for that.
+
+    None if it repeats one of them or is too long.
+    """
+    quotation = _quoted(candidate, given, question)
+    if quotation is None or not found:
+        return quotation
+    length = sum(len(other.text) for other in found)
+    options = [(quotation, longest)]
+    if not any(candidate.block.text in text for text in given):
+        options.append((candidate.quotation(bare=True), max(longest, LONGEST_BARE)))
+    for option, limit in options:
+        if length + len(option.text) <= limit and not any(_repeats(option, other) for other in found):
+            return option
+    return None
 
 
 def _sides(blocks: Sequence[Candidate]) -> Sequence[Candidate]:

@@ -28,7 +28,7 @@ DAMPING = 8
 #: Characters before and behind a passage that may belong to it.
 AROUND = 400
 _BREAK = re.compile(r"\n[ \t]*\n\s*")
-#: A passage that has less than this share of the best one's relevance is no evidence beside it.
+#: A document whose passages have less than this share of the best one's relevance is no evidence beside it.
 LEAST_SHARE = 0.25
 #: How evidence is chosen: passages of a document, and documents that share a small budget.
 LIMITS = Limits(per_document=3, least=4, noun="documents")
@@ -70,7 +70,7 @@ class Found:
             document = self.documents.get(place)
             if document is not None:
                 documented = partial(self.documents.get, place)
-                relevance = hits[0].relevance or 0.0
+                relevance = max(hit.relevance or 0.0 for hit in hits)
                 yield Citable(hits[0], [*_joined(hits, document)], documented, relevance=relevance)
 
 
@@ -116,7 +116,7 @@ def gather(
     candidates: list[Citable] = []
     of: dict[str, Found] = {}
     for citable, each in _merged(found):
-        if (citable.hit.relevance or 0.0) >= LEAST_SHARE * best:
+        if citable.relevance >= LEAST_SHARE * best:
             candidates.append(citable)
             of.update(zip(map(attrgetter("id"), each.hits), repeat(each), strict=False))
     closed = sum(all(hit.withheld for hit in each.passages) for each in candidates[:top_k])
@@ -163,7 +163,7 @@ def _merged(found: Sequence[Found]) -> Iterator[tuple[Citable, Found]]:
     """Yield the documents of all sources: of those that are next in their own source, the most relevant first."""
     queues = [(list(each.citable())[::-1], each) for each in found]
     while queues := [queue for queue in queues if queue[0]]:
-        citables, each = max(queues, key=lambda queue: queue[0][-1].hit.relevance or 0.0)
+        citables, each = max(queues, key=lambda queue: queue[0][-1].relevance)
         yield citables.pop(), each
 
 
