@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import shutil
 import subprocess
+import threading
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ import numpy as np
 import pytest
 
 import rifflux
-from rifflux.errors import DamagedIndex, UnusableIndex
+from rifflux.errors import DamagedIndex, NewerIndex, UnusableIndex
 from rifflux.service.nouns import (
     CollectionRecord,
     Event,
@@ -30,9 +32,11 @@ from rifflux.service.nouns import (
     Token,
 )
 from rifflux.service.registry import Registry
-from rifflux.store import Store, open_store
+from rifflux.store import Store, former_versions, open_store
 from rifflux.store.catalog import Selection
 from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite.connection.connect import SCHEMA_VERSION
+from rifflux.store.sqlite.connection.locks import BusyHandler
 from rifflux.store.sqlite.connection.texts import LEFT, text_hash
 from rifflux.store.sqlite.query import rounded
 from rifflux.types import Vectors
@@ -265,3 +269,70 @@ def test_a_disk_that_fills_while_passages_are_left_out_leaves_the_index_as_it_wa
         subprocess.run(["mount", "-o", "remount,size=20000k", str(disk)], check=True)
         with closing(SqliteStore.open(str(path))) as store:
             assert texts_of(store) == texts
+
+
+def test_two_that_bring_it_up_to_date_at_once_copy_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "index.db"
+    texts = of_schema_7(path, 30)
+    waiting = threading.Event()
+    busy = BusyHandler.__call__
+
+    def note(self: BusyHandler, tries: int) -> bool:
+        waiting.set()
+        return busy(self, tries)
+
+    def wait(*_: Any) -> None:
+        """Go on with the first once the second waits for it."""
+        if not second:
+            second.append(pool.submit(SqliteStore.open, str(path)))
+        assert waiting.wait(60)
+
+    second: list[Future[SqliteStore]] = []
+    monkeypatch.setattr(BusyHandler, "__call__", note)
+    with ThreadPoolExecutor(1) as pool:
+        with closing(SqliteStore.open(str(path), progress=wait)) as store:
+            assert texts_of(store) == texts
+        with closing(second[0].result()) as store:
+            assert texts_of(store) == texts
+    assert [each.name for each in tmp_path.glob("*.schema-*")] == ["index.db.schema-7"]
+
+
+def test_one_that_waited_for_a_newer_version_leaves_it_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "index.db"
+    of_schema_7(path, 1)
+    waiting = threading.Event()
+    busy = BusyHandler.__call__
+
+    def note(self: BusyHandler, tries: int) -> bool:
+        waiting.set()
+        return busy(self, tries)
+
+    monkeypatch.setattr(BusyHandler, "__call__", note)
+    with closing(apsw.Connection(str(path))) as newer, ThreadPoolExecutor(1) as pool:
+        newer.execute("begin immediate")
+        found = pool.submit(SqliteStore.open, str(path))
+        assert waiting.wait(60)
+        newer.pragma("user_version", SCHEMA_VERSION + 1)
+        newer.execute("commit")
+        with pytest.raises(NewerIndex):
+            found.result()
+        assert newer.pragma("user_version") == SCHEMA_VERSION + 1
+
+
+def test_a_copy_of_before_is_kept_when_another_index_is_brought_up_to_date_in_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    of_schema_7(path, 20)
+    SqliteStore.open(str(path)).close()
+    first_copy = path.with_name("index.db.schema-7").read_bytes()
+    # As if it was restored, and written by the earlier version.
+    texts = of_schema_7(path, 40)
+    for _ in range(2):
+        with closing(SqliteStore.open(str(path))) as store:
+            assert texts_of(store) == texts
+            assert len(former_versions(path)) == 2
+        # The same again: this copy is there.
+        shutil.copy(path.with_name("index.db.schema-7-2"), path)
+    assert path.with_name("index.db.schema-7").read_bytes() == first_copy
+    assert sorted(each.name for each in tmp_path.glob("*.schema-*")) == ["index.db.schema-7", "index.db.schema-7-2"]

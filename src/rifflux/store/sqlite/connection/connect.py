@@ -61,7 +61,7 @@ _MAGIC = b"SQLite format 3\0"
 #: The number of pages that are copied at a time.
 _PAGES = 2048
 #: The end of the name of a copy that is made before a migration.
-_COPY = re.compile(r"\.schema-\d+$")
+_COPY = re.compile(r"\.schema-\d+(-\d+)?$")
 _MAIN_FILE = [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
 _IMMUTABLE = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 # Views of each full-text table by term. They are temporary, so that a read-only index has them too.
@@ -314,12 +314,15 @@ def write_schema(connection: apsw.Connection, path: Path | None, progress: Progr
     connection.execute("pragma foreign_keys = off")
     connection.execute("begin immediate")
     try:
-        # Another process may have finished while this one waited for the lock.
+        # Another process may have finished while this one waited for the lock, or one of a newer Rifflux.
         version = version_of(connection)
+        if version:
+            check_version(connection, path, read_only=False, create=True)
+        is_former = 0 < version < SCHEMA_VERSION
         if not version:
             for script in (*SCRIPTS, TRIGGERS, VECTOR_TRIGGERS):
                 connection.execute(script)
-        else:
+        elif is_former:
             _migrate(connection, version, path, progress)
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", SCHEMA_VERSION)
@@ -328,7 +331,7 @@ def write_schema(connection: apsw.Connection, path: Path | None, progress: Progr
         raise
     connection.execute("commit")
     connection.execute("pragma foreign_keys = on")
-    if version:
+    if is_former:
         _give_back(connection)
 
 
@@ -381,15 +384,16 @@ def former_versions(location: str) -> list[Notice]:
 
 
 def _copy_before(path: Path, version: int, progress: Progress | None) -> Path | None:
-    """Copy an index of an earlier version beside it, and return the copy's path, or None without room for it."""
-    copy = path.with_name(f"{path.name}.schema-{version}")
+    """Copy an index of an earlier version beside it, and return the copy's path, or None without room for it.
+
+    A copy of something else, such as of the index before it was restored and changed, stays beside this one.
+    """
+    first = path.with_name(f"{path.name}.schema-{version}")
     size = path.stat().st_size + _log_size(path)
-    if copy.exists():
-        return copy
     if shutil.disk_usage(path.parent).free < 2 * size:
         return None
-    whole = copy.with_name(copy.name + partial())
-    sweep(path.parent, copy.name)
+    whole = first.with_name(first.name + partial())
+    sweep(path.parent, first.name)
     _make_private(whole)
     # This copies the committed state: the connection that migrates has not begun to.
     with closing(copy_of_pages(whole)) as target, closing(_for_reading(path)) as source:
@@ -400,8 +404,30 @@ def _copy_before(path: Path, version: int, progress: Progress | None) -> Path | 
                     progress("copy", steps.page_count - steps.remaining, steps.page_count)
         target.pragma("journal_mode", "delete")
     shutil.copymode(path, whole)
+    copy = first
+    number = 1
+    while copy.exists():
+        if _same_pages(whole, copy):
+            # A migration that was interrupted had made it.
+            whole.unlink()
+            return copy
+        number += 1
+        copy = first.with_name(f"{first.name}-{number}")
     whole.replace(copy)
     return copy
+
+
+def _same_pages(one: Path, other: Path) -> bool:
+    """Return True if two copies differ at most in the first page, which counts the changes of its file."""
+    if one.stat().st_size != other.stat().st_size:
+        return False
+    with one.open("rb") as first, other.open("rb") as second:
+        first.seek(PAGE_BYTES)
+        second.seek(PAGE_BYTES)
+        while pages := first.read(_PAGES * PAGE_BYTES):
+            if pages != second.read(len(pages)):
+                return False
+    return True
 
 
 @contextmanager
