@@ -194,6 +194,12 @@ class TestFaults:
         inject(db, "update model set spec = 'gone', name = 'gone'")
         assert "cannot be loaded" in diagnose(db)[0].what
 
+    def test_a_document_of_blanks_lacks_nothing(self, tmp_path: Path) -> None:
+        with rifflux.open(tmp_path / "index.db", model="hash") as index:
+            index.add(*(Document(f"d{number}", blank) for number, blank in enumerate(["\n", "\u2028", "\x0b\x0c", ""])))
+            assert index.admin.check() == []
+            assert index.document("d1").text == "\u2028"
+
     def test_files_with_incomplete_documents_are_read_again(self, tmp_path: Path) -> None:
         folder, db = tmp_path / "notes", tmp_path / "index.db"
         folder.mkdir()

@@ -51,15 +51,20 @@ where chunk.id > :after and chunk.embedded is null
     and json_valid(chunk.headings)
     and (chunk.words is not null or json_array_length(subjects) < 2)
 order by chunk.id limit :batch"""
-# Chunks of a document are numbered from 0; the loss of the last one cannot be detected. A file may rightly have none.
+# Chunks of a document are numbered from 0; the loss of the last one cannot be detected. A file may rightly have none,
+# and so may a text that is blank.
 _INCOMPLETE = """
-select owner.name, document.namespace, document.key, document.file, coalesce(file.size < 0, false) as waits
+select owner.name, document.namespace, document.key, document.file, coalesce(file.size < 0, false) as waits,
+    iif(document.id in (select document from chunk), null, (
+        select iif(own.whole, text_left(own.compressed, null), null) from document_text as own
+        where own.document = document.id
+    )) as alone
 from document join owner on owner.id = document.owner left join file on file.id = document.file
 where document.id in (select document from chunk group by document having count(*) <> max(position) + 1)
     or document.file is null and document.id not in (select document from chunk)
         and exists (
             select 1 from document_text as own
-            where own.document = document.id and (not own.whole or trim(text_left(own.compressed, null)) <> '')
+            where own.document = document.id
         )
 order by document.id"""
 
@@ -214,7 +219,7 @@ def _length(vector: Vectors) -> float:
 def incomplete(connection: apsw.Connection) -> list[tuple[str, str, str, int | None, bool]]:
     """Return documents with a gap in their chunks: owner, namespace, key, row of the file, and if it is read again."""
     rows: list[Any] = connection.execute(_INCOMPLETE).fetchall()
-    return rows
+    return [found for *found, alone in rows if alone is None or alone.strip()]
 
 
 def _unembedded(connection: apsw.Connection, analysis: Analysis | None) -> Iterator[Problem]:
