@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,8 +40,12 @@ _PHRASED = 48
 #: The number of chunks up to which an owner's vocabulary is read as a whole, and the length that its terms are below.
 SMALL = 25_000
 _LONGEST_TERM = 256
-#: Looks up terms in the packed counts of a chunk: returns its id, its length, and of each found term the place in the
-#: parameter `places`, then its counts in title, headings and body as one number.
+#: What is read of each chunk that a search finds: its id and its length, and of each term that was found in it the
+#: place among those that were looked for, and the counts in title, headings and body. Both are whole groups of Base64.
+_CHUNK = np.dtype([("uid", "<i8"), ("length", "<i4")])
+_FOUND = np.dtype([("place", "<u2"), ("counts", "<u2", 3), ("rest", "u1")])
+_ID_LETTERS = 12
+#: Looks up the terms of the parameter `places` in the packed counts of a chunk, and returns what is found in Base64.
 _COUNTING = f"""
 long number(byte[] bytes, int start, int width) {{
   long value = 0L;
@@ -51,21 +56,35 @@ long number(byte[] bytes, int start, int width) {{
   }}
   return value;
 }}
-List counts = new ArrayList();
-counts.add(doc['uid'].value);
-counts.add(doc['length'].value);
-if (doc['packed'].size() == 0) {{ return counts }}
-def packed = doc['packed'].get(0);
-byte[] bytes = packed.bytes;
-int end = packed.offset + packed.length;
-for (int start = packed.offset; start < end; start += {PACKED.itemsize}) {{
-  def place = params.places.get(Long.toString(number(bytes, start, 8)));
-  if (place != null) {{
-    counts.add(place);
-    counts.add(number(bytes, start + 8, 6));
+void put(byte[] bytes, int start, long value, int width) {{
+  for (int place = 0; place < width; place++) {{ bytes[start + place] = (byte) (value >> (8 * place)); }}
+}}
+int[] starts = new int[params.places.size()];
+int[] places = new int[params.places.size()];
+int found = 0;
+byte[] bytes = new byte[0];
+if (doc['packed'].size() > 0) {{
+  def packed = doc['packed'].get(0);
+  bytes = packed.bytes;
+  int end = packed.offset + packed.length;
+  for (int start = packed.offset; start < end && found < starts.length; start += {PACKED.itemsize}) {{
+    def place = params.places.get(Long.toString(number(bytes, start, 8)));
+    if (place != null) {{
+      starts[found] = start + 8;
+      places[found] = (int) place;
+      found++;
+    }}
   }}
 }}
-return counts;
+byte[] counts = new byte[{_CHUNK.itemsize} + found * {_FOUND.itemsize}];
+put(counts, 0, doc['uid'].value, 8);
+put(counts, 8, doc['length'].value, 4);
+for (int each = 0; each < found; each++) {{
+  int start = {_CHUNK.itemsize} + each * {_FOUND.itemsize};
+  put(counts, start, places[each], 2);
+  for (int place = 0; place < 6; place++) {{ counts[start + 2 + place] = bytes[starts[each] + place]; }}
+}}
+return Base64.getEncoder().encodeToString(counts);
 """
 
 #: An alternative: a clause, its weight, and whether it is the beginning of a term.
@@ -138,11 +157,14 @@ def counting(words: Sequence[str]) -> JSON:
     return {"script_fields": {"counts": {"script": script}}}
 
 
-def uid_of(hit: JSON) -> int:
-    """Return the chunk that a search found, with the options of `counting` or its id alone."""
-    fields = hit["fields"]
-    uid: int = fields["counts"][0] if "counts" in fields else fields["uid"][0]
-    return uid
+def ids_of(hits: Sequence[JSON]) -> Ids:
+    """Return the chunks that searches found, with the options of `counting` or their ids alone."""
+    fields = [each["fields"] for each in hits]
+    letters = "".join(each["counts"][0][:_ID_LETTERS] for each in fields if "counts" in each)
+    # The last of nine bytes is of the length.
+    bytes = np.frombuffer(b64decode(letters), np.uint8).reshape(-1, 9)[:, :8]
+    counted = iter(np.ascontiguousarray(bytes).view("<i8").ravel().tolist())
+    return np.array([next(counted) if "counts" in each else each["uid"][0] for each in fields], np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,27 +179,29 @@ class Counts:
     @classmethod
     def of(cls, hits: Sequence[JSON], words: Sequence[str]) -> Counts:
         """Read the counts that a search with the options of `counting` returned, each chunk once."""
-        found = [each["fields"]["counts"] for each in hits]
-        sizes = np.array([*map(len, found)], np.int64)
-        values = np.fromiter(chain.from_iterable(found), np.int64, sizes.sum())
+        found = [each["fields"]["counts"][0] for each in hits]
+        bytes = np.frombuffer(b64decode("".join(found)), np.uint8)
+        sizes = np.array([*map(len, found)], np.int64) // 4 * 3
         starts = np.cumsum(sizes) - sizes
-        ids = values[starts]
+        heads = starts[:, None] + np.arange(_CHUNK.itemsize)
+        chunks = bytes[heads].view(_CHUNK).ravel()
+        ids = chunks["uid"].astype(np.int64)
         distinct, first = np.unique(ids, return_index=True)
         if len(distinct) < len(ids):
             return cls.of([hits[place] for place in np.sort(first).tolist()], words)
-        is_pair = np.ones(len(values), np.bool)
-        is_pair[starts] = is_pair[starts + 1] = False
-        pairs = values[is_pair].reshape(-1, 2)
+        is_found = np.ones(len(bytes), np.bool)
+        is_found[heads] = False
+        pairs = bytes[is_found].view(_FOUND)
         # In the order of the terms, and for each of the hits.
-        order = np.argsort(pairs[:, 0], kind="stable")
-        row = np.repeat(np.arange(len(hits)), (sizes - 2) // 2)[order]
-        places, numbers = pairs[order].T
-        fields = np.stack([numbers >> shift & 0xFFFF for shift in (0, 16, 32)], axis=1)
+        order = np.argsort(pairs["place"], kind="stable")
+        row = np.repeat(np.arange(len(hits)), (sizes - _CHUNK.itemsize) // _FOUND.itemsize)[order]
+        places = pairs["place"][order]
+        fields = pairs["counts"][order].astype(np.int64)
         bounds = np.searchsorted(places, np.arange(len(words) + 1)).tolist()
         spans = dict(zip(words, pairwise(bounds), strict=True))
         rows = {word: row[start:end] for word, (start, end) in spans.items()}
         counts = {word: fields[start:end] for word, (start, end) in spans.items()}
-        return cls(ids, values[starts + 1], rows, counts)
+        return cls(ids, chunks["length"].astype(np.int64), rows, counts)
 
     def together(self, clause: Clause) -> Ids:
         """Return the rows that have all terms of a phrase in one field."""
@@ -261,10 +285,10 @@ class NamedHits:
     def read(self) -> Texts:
         """Return the terms that were read with hits."""
         if self.holding is not None:
-            return {uid_of(each): terms_of(each["_source"]) for each in self.holding}
+            return {each["_source"]["uid"]: terms_of(each["_source"]) for each in self.holding}
         if not self.hits or "body" not in self.hits[0].get("_source", ()):
             return {}
-        return {uid_of(each): terms_of(each["_source"]) for each in self.hits}
+        return {each["_source"]["uid"]: terms_of(each["_source"]) for each in self.hits}
 
     @property
     def needed(self) -> Ids:
@@ -380,8 +404,7 @@ class OpenSearchLexical(Lexical):
         if sum(_PHRASED + 1 if number is None else number for number in numbers) > _PHRASED:
             return None
         narrow = [any_of(map(contains, scoring.phrases)), *conditions(query.filter), *word_conditions(query)]
-        options: JSON = {"size": _PHRASED, "_source": [*TERM_FIELDS], "docvalue_fields": ["uid"]}
-        return self.rows.body("chunk", narrow, **options)
+        return self.rows.body("chunk", narrow, size=_PHRASED, _source=["uid", *TERM_FIELDS])
 
     def count(self, queries: Sequence[tuple[Query, FieldWeights]]) -> None:
         """Count what some queries ask for in one request."""

@@ -22,10 +22,14 @@ from rifflux.store.opensearch.engine import (
     vector_field,
 )
 from rifflux.store.opensearch.filters import JSON, all_of, conditions, none_of, terms
-from rifflux.store.opensearch.lexical import MOST_HITS, uid_of, word_conditions
+from rifflux.store.opensearch.lexical import MOST_HITS, ids_of, word_conditions
 from rifflux.store.semantic import Generation, Generations, ModelInfo, Pending, Semantic, State
 from rifflux.types import Ids, Query, Ranking, Scores, Vectors
 
+#: The least number of neighbors that the graph of each segment is searched for. Fewer miss whole groups of chunks where
+#: a segment has many deleted rows: of 25,000 chunks that were written with interruptions, 100 found .94 of the nearest
+#: 20, 300 found .97 and 600 found .99.
+_BREADTH = 600
 #: How often a change of the models is tried again that somebody else's interferes with.
 _TRIES = 50
 #: Stores a vector if the chunk has the text that it is of, and its row was not replaced by a batch that counts.
@@ -69,7 +73,7 @@ class OpenSearchSemantic(Semantic):
         narrow = [*conditions(query.filter), *word_conditions(query)]
         wanted = {
             "vector": direction.tolist(),
-            "k": min(limit, MOST_HITS),
+            "k": min(max(limit, _BREADTH), MOST_HITS),
             "filter": all_of(self.rows.conditions("chunk", narrow)),
         }
         return {
@@ -82,7 +86,7 @@ class OpenSearchSemantic(Semantic):
 
     def ranking(self, hits: Sequence[JSON], limit: int) -> Ranking:
         """Return the ranking of hits, by cosine."""
-        ids = np.array([uid_of(each) for each in hits], np.int64)
+        ids = ids_of(hits)
         cosines = cosines_of(np.array([each["_score"] for each in hits], np.float64))
         order = np.lexsort((ids, -cosines))[:limit]
         return Ranking(ids[order], cosines[order])

@@ -26,7 +26,7 @@ from rifflux.store.opensearch.lexical import (
     Scoring,
     Texts,
     counting,
-    uid_of,
+    ids_of,
 )
 from rifflux.store.opensearch.mapping import SCHEMA_VERSION
 from rifflux.store.opensearch.records import NOT_RECORDS, OpenSearchRecords
@@ -279,8 +279,7 @@ class OpenSearchStore(Store):
         if search.is_rescored:
             known = [each for each in hits.answers[0] if each["_score"] > 0]
             scores = cosines_of(np.array([each["_score"] for each in known], np.float64))
-            ids = [uid_of(each) for each in known]
-            cosines = dict(zip(ids, scores.tolist(), strict=True))
+            cosines = dict(zip(ids_of(known).tolist(), scores.tolist(), strict=True))
         facts = FactTable()
         if request.described:
             described = np.unique(np.concatenate([rankings[name].ids[: DESCRIBED[name]] for name in names]))
