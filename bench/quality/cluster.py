@@ -2,11 +2,13 @@
 
     python scripts/cluster.py run                       # in another terminal; prints the address
     python -m bench cluster FOLDER_OF_COLLECTIONS HOST:PORT --collections med nq-utd [--limit 100] [--together]
+        [--others 999]
 
 Each collection, in BEIR's layout, is indexed into a file and into an index of the cluster that is deleted afterwards.
 Questions are searched by words and by both channels, with the defaults, and then among two thirds of the documents, by
 a filter. A round trip is one request to the cluster. With `--together`, a user has the documents in two collections,
-beside another user who has all of them, and searches both together.
+beside another user who has all of them, and searches both together. With `--others`, so many further users have two of
+the documents each.
 """
 
 from __future__ import annotations
@@ -64,15 +66,41 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=100, help="questions of each collection")
     parser.add_argument("--qrels", default="test")
     parser.add_argument("--together", action="store_true", help="search two collections of a user")
+    parser.add_argument("--others", type=int, default=0, help="further users with two documents each")
     options = parser.parse_args()
     print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}", flush=True)
     for name in options.collections:
         questions = read_beir(options.folder / name, options.qrels).questions[: options.limit]
-        for row in compared(options.folder / name, options.address, questions, together=options.together):
+        filling = Filling(options.folder / name / "corpus.jsonl", options.together, options.others)
+        for row in compared(filling, options.address, questions):
             print(f"| {name} | {' | '.join(row)} |", flush=True)
 
 
-def compared(folder: Path, address: str, questions: Sequence[JudgedQuestion], *, together: bool) -> Iterator[list[str]]:
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """What is indexed: the documents of a corpus, by a user in two collections if `together`, beside `others`."""
+
+    corpus: Path
+    together: bool
+    others: int
+
+    def view(self, index: rifflux.Index) -> rifflux.Index:
+        """Fill an index; return the view that is searched."""
+        every = [*documents(self.corpus)]
+        for number in range(self.others):
+            theirs = (every[(number + place * self.others) % len(every)] for place in range(2))
+            index.scoped(rifflux.Scope(f"user{number}")).add(*theirs)
+        if not self.together:
+            index.add(*every)
+            return index
+        mine, others = (index.scoped(rifflux.Scope(user)) for user in USERS)
+        others.add(*every)
+        for place, name in enumerate(("even", "odd")):
+            mine.add(*every[place::2], collection=name)
+        return mine
+
+
+def compared(filling: Filling, address: str, questions: Sequence[JudgedQuestion]) -> Iterator[list[str]]:
     """Yield the figures of a collection by mode."""
     texts = [each.text for each in questions]
     place = f"opensearch://{address}/bench-{uuid.uuid4().hex}"
@@ -84,7 +112,7 @@ def compared(folder: Path, address: str, questions: Sequence[JudgedQuestion], *,
         store = remote.admin.store
         assert isinstance(store, OpenSearchStore)
         try:
-            views = [filled(index, folder / "corpus.jsonl", together=together) for index in (remote, plain)]
+            views = [filling.view(index) for index in (remote, plain)]
             states = [view.status() for view in views]
             chunks = states[0].chunks
             missing = sum(each.chunks - each.embedded_chunks for each in states)
@@ -94,19 +122,6 @@ def compared(folder: Path, address: str, questions: Sequence[JudgedQuestion], *,
                 yield [str(chunks), mode + name, *figures, str(missing), str(degraded(ours) + degraded(theirs))]
         finally:
             store.engine.client.indices.delete(index=store.engine.address.name)
-
-
-def filled(index: rifflux.Index, corpus: Path, *, together: bool) -> rifflux.Index:
-    """Index the documents of a collection; return the view that is searched."""
-    every = [*documents(corpus)]
-    if not together:
-        index.add(*every)
-        return index
-    mine, others = (index.scoped(rifflux.Scope(user)) for user in USERS)
-    others.add(*every)
-    for place, name in enumerate(("even", "odd")):
-        mine.add(*every[place::2], collection=name)
-    return mine
 
 
 def documents(corpus: Path) -> Iterator[rifflux.Document]:
