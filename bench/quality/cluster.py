@@ -7,8 +7,8 @@
 Each collection, in BEIR's layout, is indexed into a file and into an index of the cluster that is deleted afterwards.
 Questions are searched by words and by both channels, with the defaults, and then among two thirds of the documents, by
 a filter. A round trip is one request to the cluster. With `--together`, a user has the documents in two collections,
-beside another user who has all of them, and searches both together. With `--others`, so many further users have two of
-the documents each.
+beside another user who has all of them, and searches both together. With `--others`, both is done in one index,
+beside so many further users, who have two of the documents each as messages.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,7 +30,10 @@ from typing import Any
 import numpy as np
 
 import rifflux
+from rifflux import Message
+from rifflux.conversations import Conversation, Thread
 from rifflux.evaluate.collection import JudgedQuestion, read_beir
+from rifflux.session import vectors
 from rifflux.store import REQUESTS
 from rifflux.store.opensearch import OpenSearchStore
 
@@ -35,6 +41,8 @@ MODES = ("lexical", "hybrid")
 FILTERS = {"": None, ", filtered": rifflux.Filter(metadata={"third": [0, 1]})}
 #: The user who searches two collections, and the one beside.
 USERS = ("ann", "bob")
+#: Users whose messages are written at a time.
+WRITERS = 4
 #: Questions that are searched before, so that models are loaded and statistics of the whole index are read.
 WARM = 3
 COLUMNS = (
@@ -84,20 +92,33 @@ class Filling:
     together: bool
     others: int
 
-    def view(self, index: rifflux.Index) -> rifflux.Index:
-        """Fill an index; return the view that is searched."""
+    def views(self, index: rifflux.Index) -> dict[str, rifflux.Index]:
+        """Fill an index; return the views that are searched, each with what is added to the name of a mode."""
         every = [*documents(self.corpus)]
-        for number in range(self.others):
-            theirs = (every[(number + place * self.others) % len(every)] for place in range(2))
-            index.scoped(rifflux.Scope(f"user{number}")).add(*theirs)
-        if not self.together:
+        if self.others:
+            # Users' vectors are made with those of the documents; how well they agree with words is not measured.
+            vectors.ENOUGH = sys.maxsize
+            with ThreadPoolExecutor(WRITERS) as writers:
+                for _ in writers.map(partial(self._write, index, every), range(self.others)):
+                    pass
+        found = {}
+        if self.together or self.others:
+            mine, others = (index.scoped(rifflux.Scope(user)) for user in USERS)
+            others.add(*every)
+            for place, name in enumerate(("even", "odd")):
+                mine.add(*every[place::2], collection=name)
+            found[", a user" if self.others else ""] = mine
+        if not self.together or self.others:
             index.add(*every)
-            return index
-        mine, others = (index.scoped(rifflux.Scope(user)) for user in USERS)
-        others.add(*every)
-        for place, name in enumerate(("even", "odd")):
-            mine.add(*every[place::2], collection=name)
-        return mine
+            found[", nobody" if self.others else ""] = index
+        return found
+
+    def _write(self, index: rifflux.Index, every: Sequence[rifflux.Document], number: int) -> None:
+        """Store two documents as messages of one of the other users."""
+        texts = (every[(2 * number + place) % len(every)].text for place in range(2))
+        said = (Message(f"m{place}", "talk", text or "nothing") for place, text in enumerate(texts))
+        thread = Thread(Conversation("talk", f"Talk {number}"), tuple(said))
+        index.scoped(rifflux.Scope(f"user{number}")).conversations.put(thread, embed=False)
 
 
 def compared(filling: Filling, address: str, questions: Sequence[JudgedQuestion]) -> Iterator[list[str]]:
@@ -112,14 +133,15 @@ def compared(filling: Filling, address: str, questions: Sequence[JudgedQuestion]
         store = remote.admin.store
         assert isinstance(store, OpenSearchStore)
         try:
-            views = [filling.view(index) for index in (remote, plain)]
-            states = [view.status() for view in views]
-            chunks = states[0].chunks
-            missing = sum(each.chunks - each.embedded_chunks for each in states)
-            for mode, (name, narrow) in product(MODES, FILTERS.items()):
-                ours, theirs = (searched(view, texts, mode, narrow) for view in views)
+            by_name = [filling.views(index) for index in (remote, plain)]
+            for view, mode, (name, narrow) in product(by_name[0], MODES, FILTERS.items()):
+                views = [each[view] for each in by_name]
+                states = [each.status() for each in views]
+                missing = sum(each.chunks - each.embedded_chunks for each in states)
+                ours, theirs = (searched(each, texts, mode, narrow) for each in views)
                 figures = row(ours, theirs, [each.grades for each in questions])
-                yield [str(chunks), mode + name, *figures, str(missing), str(degraded(ours) + degraded(theirs))]
+                late = str(degraded(ours) + degraded(theirs))
+                yield [str(states[0].chunks), mode + name + view, *figures, str(missing), late]
         finally:
             store.engine.client.indices.delete(index=store.engine.address.name)
 

@@ -246,13 +246,17 @@ def terms_of(row: Mapping[str, Any]) -> FieldTerms:
     return tuple(tuple(row[name].split()) for name in TERM_FIELDS)
 
 
+def _parsed(text: str) -> Any:
+    try:
+        return _loads(text)
+    except ValueError:
+        # Half of a surrogate pair and a number of more than 64 bits are no JSON to it.
+        return json.loads(text)
+
+
 def facts_of(row: Mapping[str, Any]) -> ChunkFacts:
     """Return the names and facts of a chunk."""
-    try:
-        facts = _loads(row["facts"])
-    except ValueError:
-        # Half of a surrogate pair is no JSON to it.
-        facts = json.loads(row["facts"])
+    facts = _parsed(row["facts"])
     return ChunkFacts(
         facts["title"],
         tuple(facts["headings"]),
@@ -268,8 +272,8 @@ def facts_of(row: Mapping[str, Any]) -> ChunkFacts:
 
 def hit_of(row: Mapping[str, Any], owner: str | None, score: float = 0.0, why: tuple[Why, ...] = ()) -> Hit:
     """Return a chunk as a hit."""
-    facts = json.loads(row["facts"])
-    passage = json.loads(row["passage"])
+    facts = _parsed(row["facts"])
+    passage = _parsed(row["passage"])
     lines = passage.get("lines") and (passage["lines"][0], passage["lines"][1])
     return Hit(
         f"{row['uid']:016x}", facts["key"], facts["path"], facts["title"], " > ".join(facts["headings"]),

@@ -26,9 +26,8 @@ from rifflux.store.opensearch.lexical import MOST_HITS, ids_of, word_conditions
 from rifflux.store.semantic import Generation, Generations, ModelInfo, Pending, Semantic, State
 from rifflux.types import Ids, Query, Ranking, Scores, Vectors
 
-#: The least number of neighbors that the graph of each segment is searched for. Fewer miss whole groups of chunks where
-#: a segment has many deleted rows: of 25,000 chunks that were written with interruptions, 100 found .94 of the nearest
-#: 20, 300 found .97 and 600 found .99.
+#: The least number of neighbors that the graph of each segment is searched for. Fewer can miss whole groups of chunks,
+#: most of all where a segment has many deleted rows.
 _BREADTH = 600
 #: How often a change of the models is tried again that somebody else's interferes with.
 _TRIES = 50

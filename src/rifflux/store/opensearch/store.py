@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from time import perf_counter
 
 import numpy as np
@@ -283,7 +284,8 @@ class OpenSearchStore(Store):
         facts = FactTable()
         if request.described:
             described = np.unique(np.concatenate([rankings[name].ids[: DESCRIBED[name]] for name in names]))
-            facts = self.catalog.fact_table(described, [each for some in hits.answers for each in some])
+            read = [some for some in hits.answers if some and "_source" in some[0]]
+            facts = self.catalog.fact_table(described, [*chain.from_iterable(read)])
         return CandidateResponse(rankings, facts, dict.fromkeys(names, elapsed), cosines)
 
     # Views
