@@ -153,7 +153,14 @@ def _run(name: str, places: dict[str, Path]) -> None:
 
 def test_every_program_runs_on_a_tiny_input() -> None:
     # `make check` runs the first; the others need a cluster.
-    assert {*ARGUMENTS, *IN_TEST_PROGRAMS} == {*programs()} - {"structure", "bytes", "cluster", "crowd", "nodes", "volume"}
+    assert {*ARGUMENTS, *IN_TEST_PROGRAMS} == {*programs()} - {
+        "structure",
+        "bytes",
+        "cluster",
+        "crowd",
+        "nodes",
+        "volume",
+    }
     assert all(hasattr(test_programs, name) for name in IN_TEST_PROGRAMS.values())
 
 
