@@ -236,6 +236,13 @@ class CatalogContract(NeedsStore):
         assert [hit.why for hit in store.catalog.hydrate(ranking, trails)] == [trails[0], trails[2]]
         assert [(hit.text, hit.score) for hit in store.catalog.hydrate(ranking)] == [("two", 3.0), ("one", 1.0)]
 
+    def test_the_metadata_of_hits_has_whole_numbers_of_any_size(self, store: Store) -> None:
+        metadata = {"serial": 2**80 + 1, "share": 0.1, "names": ["a", "b"]}
+        store.catalog.write(Placed("c", change("a", "one", first_id=1, metadata=metadata)))
+        (hit,) = store.catalog.hydrate(Ranking(np.array([1], np.int64), np.array([1.0])))
+        assert hit.metadata == metadata
+        assert isinstance(hit.metadata["serial"], int)
+
     def test_chunks_pass_a_filter_by_their_document(self, store: Store) -> None:
         store.catalog.write(Placed("c", change("a", "one", "two", first_id=1, kind="note")))
         store.catalog.write(Placed("c", change("b", "three", first_id=3, kind="mail", created_at="2024-05-01")))

@@ -162,8 +162,8 @@ def ids_of(hits: Sequence[JSON]) -> Ids:
     fields = [each["fields"] for each in hits]
     letters = "".join(each["counts"][0][:_ID_LETTERS] for each in fields if "counts" in each)
     # The last of nine bytes is of the length.
-    bytes = np.frombuffer(b64decode(letters), np.uint8).reshape(-1, 9)[:, :8]
-    counted = iter(np.ascontiguousarray(bytes).view("<i8").ravel().tolist())
+    digits = np.frombuffer(b64decode(letters), np.uint8).reshape(-1, 9)[:, :8]
+    counted = iter(np.ascontiguousarray(digits).view("<i8").ravel().tolist())
     return np.array([next(counted) if "counts" in each else each["uid"][0] for each in fields], np.int64)
 
 
@@ -180,18 +180,18 @@ class Counts:
     def of(cls, hits: Sequence[JSON], words: Sequence[str]) -> Counts:
         """Read the counts that a search with the options of `counting` returned, each chunk once."""
         found = [each["fields"]["counts"][0] for each in hits]
-        bytes = np.frombuffer(b64decode("".join(found)), np.uint8)
+        packed = np.frombuffer(b64decode("".join(found)), np.uint8)
         sizes = np.array([*map(len, found)], np.int64) // 4 * 3
         starts = np.cumsum(sizes) - sizes
         heads = starts[:, None] + np.arange(_CHUNK.itemsize)
-        chunks = bytes[heads].view(_CHUNK).ravel()
+        chunks = packed[heads].view(_CHUNK).ravel()
         ids = chunks["uid"].astype(np.int64)
         distinct, first = np.unique(ids, return_index=True)
         if len(distinct) < len(ids):
             return cls.of([hits[place] for place in np.sort(first).tolist()], words)
-        is_found = np.ones(len(bytes), np.bool)
+        is_found = np.ones(len(packed), np.bool)
         is_found[heads] = False
-        pairs = bytes[is_found].view(_FOUND)
+        pairs = packed[is_found].view(_FOUND)
         # In the order of the terms, and for each of the hits.
         order = np.argsort(pairs["place"], kind="stable")
         row = np.repeat(np.arange(len(hits)), (sizes - _CHUNK.itemsize) // _FOUND.itemsize)[order]
@@ -520,12 +520,15 @@ class OpenSearchLexical(Lexical):
     def holders(self, clauses: Sequence[Clause], ids: Ids) -> NDArray[np.bool_]:
         table = np.zeros((len(clauses), len(ids)), np.bool_)
         is_known = np.zeros_like(table)
-        several = self.rows.engine.bounds.holders.get(self.rows.owners, [])
-        for some in several:
+        searched = self.rows.engine.bounds.holders
+        for some in searched.get(self.rows.owners, ()):
             some.look_up(clauses, ids, table, is_known)
-        if is_known.all():
+        unknown = [clauses[row] for row in np.flatnonzero(~is_known.all(axis=1)).tolist()]
+        present = self.document_frequencies([*dict.fromkeys(chain.from_iterable(unknown))])
+        # No chunk contains a clause of which a term occurs nowhere.
+        if not any(clause and all(term in present for term in clause) for clause in unknown):
             return table
-        for some in several:
+        for some in searched.pop(self.rows.owners, ()):
             self._note(some)
         return self._read_holders(clauses, ids)
 

@@ -247,10 +247,11 @@ def terms_of(row: Mapping[str, Any]) -> FieldTerms:
 
 
 def _parsed(text: str) -> Any:
+    """Read JSON without numbers: of more than 64 bits, they would not stay whole."""
     try:
         return _loads(text)
     except ValueError:
-        # Half of a surrogate pair and a number of more than 64 bits are no JSON to it.
+        # Half of a surrogate pair is no JSON to it.
         return json.loads(text)
 
 
@@ -273,7 +274,8 @@ def facts_of(row: Mapping[str, Any]) -> ChunkFacts:
 def hit_of(row: Mapping[str, Any], owner: str | None, score: float = 0.0, why: tuple[Why, ...] = ()) -> Hit:
     """Return a chunk as a hit."""
     facts = _parsed(row["facts"])
-    passage = _parsed(row["passage"])
+    # Its metadata may have whole numbers of any size.
+    passage = json.loads(row["passage"])
     lines = passage.get("lines") and (passage["lines"][0], passage["lines"][1])
     return Hit(
         f"{row['uid']:016x}", facts["key"], facts["path"], facts["title"], " > ".join(facts["headings"]),
