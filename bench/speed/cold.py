@@ -2,9 +2,11 @@
 
     python -m bench cold FOLDER_OF_COLLECTIONS [--keep FOLDER] [--runs N]
     python -m bench cold --index INDEX [--runs N]      only cold and warm searches, in an index that is there
+    python -m bench cold --index INDEX --base CHECKOUT THEIRS [--runs N]      cold searches of two checkouts in turns
 
 Every figure comes with the command that a user would type, run as a process of its own where the start counts. Quote
-medians: machines are noisy. The processor time of a cold search is told too, for it is less so.
+medians: machines are noisy. The processor time of a cold search is told too, for it is less so. With `--base` another
+checkout answers the same questions in an index of its own, THEIRS, and each goes first every second time.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import Any
 
 import rifflux
 
+ROOT = Path(__file__).parents[2]
 QUESTIONS = (
     "operating systems for time sharing",
     "what does a dragon's breath do",
@@ -47,6 +50,10 @@ _PEAK = (
 def main() -> None:
     """Print one line a figure."""
     arguments = _arguments()
+    if arguments.base:
+        tree, theirs = arguments.base
+        _in_turns([(ROOT, arguments.index), (tree.resolve(), theirs)], arguments.runs)
+        return
     if arguments.index:
         _cold(arguments.index, arguments.runs)
         _warm(arguments.index)
@@ -66,11 +73,14 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, nargs="?")
     parser.add_argument("--index", type=Path)
+    parser.add_argument("--base", type=Path, nargs=2, metavar=("CHECKOUT", "THEIRS"))
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
     if bool(arguments.data) == bool(arguments.index):
         parser.error("give a folder of collections, or --index")
+    if arguments.base and not arguments.index:
+        parser.error("--base compares searches in an --index")
     return arguments
 
 
@@ -93,6 +103,28 @@ def _cold(index: Path, runs: int) -> None:
         ]
         _tell(f"cold {mode} search, whole process, s", times)
         _tell(f"cold {mode} search, processor time, s", [(_processor_time() - before) / runs])
+
+
+def _in_turns(sides: Sequence[tuple[Path, Path]], runs: int) -> None:
+    """Tell the processor time of cold searches of some checkouts, each in its index."""
+    for mode in ("lexical", "hybrid"):
+        times: list[list[float]] = [[] for _ in sides]
+        for run in range(-1, runs):
+            for number in range(len(sides)):
+                side = (number + run) % len(sides)
+                tree, index = sides[side]
+                own = tree / ".venv" / "bin" / "python"
+                python = str(own) if own.exists() else sys.executable
+                asked = QUESTIONS[run % len(QUESTIONS)]
+                command = [python, "-m", "rifflux", "search", asked, "--mode", mode, "--db", str(index), "--json"]
+                before = _processor_time()
+                environment = _ENVIRONMENT | {"PYTHONPATH": str(tree / "src")}
+                subprocess.run(command, capture_output=True, check=True, env=environment)
+                # The first of each finds no bytecode.
+                if run >= 0:
+                    times[side].append(_processor_time() - before)
+        for (tree, _), measured in zip(sides, times, strict=True):
+            _tell(f"cold {mode} search, processor time, s, {tree.name}", measured)
 
 
 def _processor_time() -> float:

@@ -285,7 +285,7 @@ class FactTable:
 
     Numbers let a search look at many chunks as arrays. A table may be shared between threads, and grow: `lock` is held
     meanwhile. `names` returns the names of some chunks without their facts, with the same result, or None if the engine
-    does not have those of all of them as numbers.
+    does not have those of all of them as numbers. `kinds` are those of some chunks by id.
     """
 
     every: list[ChunkFacts] = field(default_factory=list)
@@ -293,6 +293,7 @@ class FactTable:
     columns: dict[Hashable, tuple[NDArray[np.int64], NDArray[np.bool_]]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     names: Callable[[Ids], ChunkNames | None] | None = None
+    kinds: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, facts: Mapping[int, ChunkFacts]) -> FactTable:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from rifflux.retrieve.scale import VectorScale
 
 
+#: The maximum number of chunks of a view whose kinds are kept.
+MOST_KINDS = 1 << 12
 #: Statistics of an empty index.
 NO_STATISTICS = TermStatistics(0, 0, {})
 
@@ -160,8 +162,6 @@ class IndexFacts:
     known_cosines: dict[int, float] = field(default_factory=dict, repr=False)
     #: The terms of the passages that steps have read, by analyzer (see `steps.calibrate.terms_of`).
     passages: dict[Analyzer, Any] = field(default_factory=dict, repr=False)
-    #: The kinds of the chunks that were asked for last.
-    _kinds: tuple[bytes, Sequence[str]] = field(default=(b"", ()), init=False, repr=False)
     #: The chunks that were looked for in vain.
     _gone: set[int] = field(default_factory=set, init=False, repr=False)
 
@@ -251,17 +251,25 @@ class IndexFacts:
 
     def kinds(self, ids: Ids) -> Sequence[str]:
         """Return the kind of each chunk's document, or an empty string for a chunk that no longer exists."""
-        # Several steps ask for those of the same best candidates.
-        asked = ids.tobytes()
-        if self._kinds[0] == asked:
-            return self._kinds[1]
-        if self.chunks.names and (names := self.chunks.names(ids)):
-            found = [*map(names.table.text, names.kinds.tolist())]
-        else:
-            every = self.chunks.every
-            found = [every[number].kind if number >= 0 else "" for number in self.numbers(ids).tolist()]
-        self._kinds = (asked, found)
-        return found
+        known = self.chunks.kinds
+        wanted = ids.tolist()
+        found = {id: kind for id in wanted if (kind := known.get(id)) is not None}
+        missing = [*filterfalse(found.__contains__, wanted)]
+        if missing:
+            others = np.array(missing, np.int64)
+            if self.chunks.names and (names := self.chunks.names(others)):
+                kinds = [*map(names.table.text, names.kinds.tolist())]
+            else:
+                numbers = self.numbers(others).tolist()
+                every = self.chunks.every
+                kinds = [every[number].kind if number >= 0 else "" for number in numbers]
+            if len(known) >= MOST_KINDS:
+                # Others may read that one meanwhile.
+                known = self.chunks.kinds = {}
+            read = dict(zip(missing, kinds, strict=True))
+            known.update(read)
+            found |= read
+        return [found[id] for id in wanted]
 
     @property
     def specificity(self) -> float:

@@ -222,6 +222,8 @@ class Anchors:
         ids = own.ids
         if own.keys is not None and isinstance(own.index, PiecedNames):
             ids = ids[own.index.begun(words, own.keys)]
+        if not len(ids):
+            return {}, False
         called = {id: key_names(each.key) for id, each in known.facts(ids).items() if each.is_path}
         index = _names(self.analyzer.beside(query.languages.stands_for, ""))
         for part in (slice(1), slice(-1, None)):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from itertools import filterfalse, repeat, starmap
 from typing import Any, Protocol, TypeVar
+from weakref import ref
 
 import apsw
 import numpy as np
@@ -65,6 +66,8 @@ from rifflux.types import (
 STORED_AT_ONCE = 64
 #: The maximum number of chunks of a view whose facts are cached. Beyond it, a quarter of them is dropped.
 MOST_FACTS = 1 << 14
+#: What a view counts of whose chunks no facts are cached.
+LEAST_COUNTED = 1 << 8
 #: The number of documents that are listed by one statement.
 PAGE = 1000
 #: A number after those of all owners.
@@ -77,9 +80,19 @@ Value = TypeVar("Value")
 
 @dataclass(eq=False)
 class CachedFacts(FactTable):
-    """The facts of a view's chunks, which count in a cache by their number when they were put there."""
+    """The facts of a view's chunks, which count in a cache by their number, and as many as a search reads at least."""
 
-    nbytes: int = 0
+    nbytes: int = LEAST_COUNTED
+
+
+def _names_of(known: ref[KnownFacts]) -> Callable[[Ids], ChunkNames | None]:
+    """Return the function that returns the names of chunks, as long as whoever cached what is known keeps it."""
+
+    def names(ids: Ids) -> ChunkNames | None:
+        seen = known()
+        return seen.names(ids) if seen else None
+
+    return names
 
 
 class KnownFacts(Protocol):
@@ -361,7 +374,7 @@ class SqliteCatalog(Catalog):
         found = self.known.get(owners, generation)
         if found is None or len(found.every) > MOST_FACTS:
             found = self.known.put(owners, generation, CachedFacts())
-        found.names = None if seen is None else seen.names
+        found.names = None if seen is None else _names_of(ref(seen))
         numbers = found.numbers
         missing = [*filterfalse(numbers.__contains__, ids.tolist())]
         if not missing:
@@ -384,7 +397,7 @@ class SqliteCatalog(Catalog):
                 if id not in numbers:
                     found.every.append(each)
                     numbers[id] = len(found.every) - 1
-        found.nbytes = len(found.every)
+        found.nbytes = LEAST_COUNTED + len(found.every)
         return self.known.put(owners, generation, found)
 
     def code_of(self, ids: Ids, beside: Ids | None = None) -> Mapping[int, CodePiece]:

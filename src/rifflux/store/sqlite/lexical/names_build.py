@@ -61,7 +61,7 @@ class _Numbers:
         names = [self.name(getattr(facts, name)) for name in NAMES]
         identifiers = [part for each in facts.identifiers for part in (each.scheme, each.value)]
         lists = [self.listed(each) for each in (facts.aliases, identifiers)]
-        return (*names, *lists, first_mark(facts.title), first_mark(facts.key), facts.is_path)
+        return (*names, *lists, first_mark(facts.title), first_mark(facts.key), facts.is_path, False)
 
     def sequences(self) -> list[Sequences]:
         """Return all pieces, names and lists."""
@@ -83,7 +83,7 @@ def sections(
     """Return the sections of a file that hold names, for rows of chunks of some documents.
 
     With a `former` file only the names of `changed` chunks and of their documents are read. Documents with rows that
-    are damaged are left out.
+    are damaged have none.
     """
     wanted = np.unique(documents)
     listed: Any
@@ -126,12 +126,15 @@ def sections(
     order = np.argsort(chunks)
     places = places_of(np.array([chunk for chunk, _ in numbered], np.int64), chunks, order)
     heads[places[places >= 0]] = np.array([number for _, number in numbered], np.int64)[places >= 0]
-    every = np.concatenate([kept, np.array(found, np.int64)])
-    table = np.concatenate([table, np.array(columns, np.int64).reshape(-1, len(COLUMNS))])
     broken = documents[places_of(np.array(damaged, np.int64), chunks, order)]
-    there = np.isin(every, wanted) & ~np.isin(every, broken)
-    order = np.argsort(every[there])
-    return _stored(every[there][order], table[there][order], heads, numbers.sequences())
+    every = np.concatenate([kept, np.array(found, np.int64)])
+    whole = np.isin(every, wanted) & ~np.isin(every, broken)
+    columns_of = np.zeros((len(wanted), len(COLUMNS)), np.int64)
+    columns_of[:, -1] = 1
+    known = np.concatenate([table, np.array(columns, np.int64).reshape(-1, len(COLUMNS))])
+    columns_of[np.searchsorted(wanted, every[whole])] = known[whole]
+    stored = _stored(wanted, columns_of, heads, numbers.sequences())
+    return stored | {"document_places": smallest(np.searchsorted(wanted, documents))}
 
 
 def _stored(documents: Ids, table: Array, heads: Array, sequences: Sequence[Sequences]) -> dict[str, Array]:

@@ -26,11 +26,13 @@ NAMES = ("title", "key", "namespace", "kind", "language")
 LISTS = ("aliases", "identifiers")
 #: Marks of the first words of title and key (see `text.analyzer.first_mark`), and whether the key is a path.
 MARKS = ("title_mark", "key_mark")
-COLUMNS = (*NAMES, *LISTS, *MARKS, "by_path")
+#: The last is 1 for a document whose rows are damaged: its names are not here.
+COLUMNS = (*NAMES, *LISTS, *MARKS, "by_path", "damaged")
 #: The columns that a search compares, and the places of some.
-_COMPARED = ("title", "key", "kind", "language", "by_path", *MARKS, "aliases")
+_COMPARED = ("title", "key", "kind", "language", "by_path", *MARKS, "aliases", "damaged")
 _FIRST_MARK = 5
 _ALIASES = 7
+_DAMAGED = 8
 #: Sequences: pieces of bytes, names of pieces, lists of names; each with the places where they begin.
 SEQUENCES = ("pieces", "names", "lists")
 
@@ -87,14 +89,15 @@ class Sequences:
 class NamesFile(NameTable):
     """The names in a mapped file: bytes of pieces, pieces of names, names of lists.
 
-    Document `documents[d]` has `columns[…][d]`, and the chunk of row `r` the list of headings `heads[r]`. Name 0 and
-    list 0 are empty.
+    Document `documents[d]` has `columns[…][d]`, and the chunk of row `r`, which is of the document at `places[r]`, the
+    list of headings `heads[r]`. Name 0 and list 0 are empty.
     """
 
     spelled: Sequences
     names: Sequences
     lists: Sequences
     documents: Ids
+    places: Array
     heads: Array
     columns: Mapping[str, Array]
     derived: dict[Hashable, Any] = field(default_factory=dict)
@@ -106,7 +109,8 @@ class NamesFile(NameTable):
         pieces, names, lists = (Sequences(sections[name], sections[f"{name}_starts"]) for name in SEQUENCES)
         documents, *columns = (sections["named"][name] for name in sections["named"].dtype.names or ())
         columns_by_name = dict(zip(COLUMNS, columns, strict=True))
-        return cls(pieces, names, lists, np.ascontiguousarray(documents), sections["heads"], columns_by_name)
+        rows = sections["document_places"], sections["heads"]
+        return cls(pieces, names, lists, np.ascontiguousarray(documents), *rows, columns_by_name)
 
     def __post_init__(self) -> None:
         self.text = Memo(self._text).__getitem__
@@ -144,8 +148,11 @@ class NamesFile(NameTable):
     def _listed(self, number: int) -> tuple[str, ...]:
         return tuple(map(self.text, self.lists[number].tolist()))
 
-    def facts(self, row: int, place: int) -> ChunkFacts:
-        """Return the names and facts of the chunk in a row, whose document is at a place."""
+    def facts(self, row: int) -> ChunkFacts | None:
+        """Return the names and facts of the chunk in a row, or None if its document is damaged."""
+        place = int(self.places[row])
+        if self.columns["damaged"][place]:
+            return None
         title, key, namespace, kind, language = (self.text(int(self.columns[name][place])) for name in NAMES)
         aliases, identifiers = (self._listed(int(self.columns[name][place])) for name in LISTS)
         return ChunkFacts(
@@ -160,9 +167,11 @@ class NamesFile(NameTable):
             identifiers=tuple(map(Identifier, identifiers[::2], identifiers[1::2])),
         )
 
-    def of_chunks(self, rows: Ids, places: Ids, titled: Callable[[Collection[str]], Collection[int]]) -> ChunkNames:
-        """Return the names of the chunks in some rows, whose documents are at some places."""
-        found = self.compared[places]
+    def of_chunks(self, rows: Ids, titled: Callable[[Collection[str]], Collection[int]]) -> ChunkNames | None:
+        """Return the names of the chunks in some rows, or None if a document of theirs is damaged."""
+        found = self.compared[self.places[rows]]
+        if found[:, _DAMAGED].any():
+            return None
         headings = np.full(len(rows), -1, np.int64)
         heads = self.heads[rows]
         if heads.any():

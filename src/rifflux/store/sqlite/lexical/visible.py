@@ -24,7 +24,6 @@ from rifflux.store.sqlite.query import (
     Terms,
     joined,
     norms,
-    places_of,
     plain_words,
     words_of,
 )
@@ -274,20 +273,14 @@ class VisibleWords:
         if not len(rows) or not 0 <= rows.min() <= rows.max() < self._base:
             return None
         rows = self._stored(rows)
-        places = places_of(self.file.documents[rows], self.file.names.documents)
-        if places.min() < 0:
-            return None
-        return self.file.names.of_chunks(rows, places, partial(self.file.titled, rows))
+        return self.file.names.of_chunks(rows, partial(self.file.titled, rows))
 
     def facts(self, ids: Ids) -> dict[int, ChunkFacts]:
         """Return the names and facts of those chunks that are visible and in the file."""
         rows = self.rows_of_ids(ids)
         held = np.flatnonzero((rows >= 0) & (rows < self._base))
-        rows = self._stored(rows[held])
-        names = self.file.names
-        places = places_of(self.file.documents[rows], names.documents)
-        found = zip(ids[held].tolist(), rows.tolist(), places.tolist(), strict=True)
-        return {id: names.facts(row, place) for id, row, place in found if place >= 0}
+        every = map(self.file.names.facts, self._stored(rows[held]).tolist())
+        return {id: facts for id, facts in zip(ids[held].tolist(), every, strict=True) if facts}
 
     def matches(self, clause: Clause, *, prefix: bool = False) -> Matches:
         """Return the rows that contain a phrase of adjacent terms, or a term with a prefix."""

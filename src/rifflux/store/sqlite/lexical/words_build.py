@@ -84,8 +84,7 @@ def from_tables(connection: apsw.Connection) -> dict[str, Array]:
             numbers = np.repeat([found.terms.setdefault(term, len(found.terms)) for term in plain], many)
             # The occurrences of a term come as stored, but two owners' terms may be the same.
             found.add(numbers, occurrences)
-    made = _sections(connection, found)
-    return made | names_build.sections(connection, made["chunks"], made["documents"])
+    return _sections(connection, found)
 
 
 def from_former(connection: apsw.Connection, former: WordsFile, changed: Sequence[int]) -> dict[str, Array]:
@@ -105,8 +104,7 @@ def from_former(connection: apsw.Connection, former: WordsFile, changed: Sequenc
         getattr(found, name).append(getattr(former, name)[kept])
     found.places.append(former.places[np.repeat(kept, former.counts)])
     _add_fresh(connection, found, changed)
-    made = _sections(connection, found)
-    return made | names_build.sections(connection, made["chunks"], made["documents"], former, changed)
+    return _sections(connection, found, former, changed)
 
 
 def _add_fresh(connection: apsw.Connection, found: _Postings, changed: Sequence[int]) -> None:
@@ -126,8 +124,10 @@ def _add_fresh(connection: apsw.Connection, found: _Postings, changed: Sequence[
     found.add(np.array(numbers, np.int64)[order], every[order])
 
 
-def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]:
-    """Return the sections of a file with the given postings."""
+def _sections(
+    connection: apsw.Connection, found: _Postings, former: WordsFile | None = None, changed: Sequence[int] = ()
+) -> dict[str, Array]:
+    """Return the sections of a file with the given postings, and with the names of a former one but for changes."""
     kinds = [(name, "<i8") for name in ("owner", "chunk", "id", "document", "length")]
     chunks = np.fromiter(connection.execute(_CHUNKS), np.dtype(kinds))
     held = _joined(found.chunks)
@@ -174,7 +174,6 @@ def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]
         "owners": np.stack([owners, first], axis=1).astype("<i8"),
         "chunks": chunks["chunk"].astype("<i8"),
         "ids": chunks["id"].astype("<i8"),
-        "documents": chunks["document"].astype("<i8"),
         "by_id": np.argsort(chunks["id"]).astype("<i4"),
         "by_chunk": np.argsort(chunks["chunk"]).astype("<i4"),
         "lengths": chunks["length"].astype("<i4"),
@@ -190,6 +189,7 @@ def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]
         "places": smallest(places),
         "sequence_starts": smallest(sequence_starts),
         "sequences": sequences,
+        **names_build.sections(connection, chunks["chunk"], chunks["document"], former, changed),
     }
 
 

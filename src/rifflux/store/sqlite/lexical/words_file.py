@@ -69,7 +69,6 @@ class WordsFile:
     owners: Array
     chunks: Ids
     ids: Ids
-    documents: Ids
     by_id: Array
     by_chunk: Array
     lengths: Array
@@ -127,6 +126,11 @@ class WordsFile:
 
     def __len__(self) -> int:
         return len(self.chunks)
+
+    @property
+    def documents(self) -> Ids:
+        """Return the document of each row."""
+        return self.names.documents[self.names.places]
 
     def of(self, owner: int) -> slice:
         """Return the rows of an owner."""
