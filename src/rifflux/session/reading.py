@@ -12,7 +12,7 @@ from rifflux.service.nouns import JUDGEMENT, Event
 from rifflux.service.registry import Registry
 from rifflux.session.arguments import checked_query, checked_text
 from rifflux.session.session import IndexView
-from rifflux.store import Store, chunk_at, find_documents
+from rifflux.store import MOST_IDENTIFIED, Store, chunk_at, find_documents
 from rifflux.types import Document, Hit, of_owner, parted, visible_namespace
 from rifflux.types.nouns import iso_time
 
@@ -81,8 +81,9 @@ class Reader:
         found = self.places_of(key)
         if len(found) > 1:
             places = ", ".join(self._spelled(*place) for place in found[:5])
+            many = f"{len(found)}" if len(found) < MOST_IDENTIFIED else f"{MOST_IDENTIFIED} or more"
             raise InvalidArgument(
-                f"{key!r} is the name of {len(found)} documents: choose one of {places}, or give the id of a chunk"
+                f"{key!r} is the name of {many} documents: choose one of {places}, or give the id of a chunk"
             )
         return found[0]
 

@@ -18,6 +18,7 @@ __all__ = [
     "LATEST_NS",
     "MOST_COUNTED",
     "MOST_CREDITED",
+    "MOST_IDENTIFIED",
     "MOST_LINKED",
     "STORED_BITS",
     "AnalyzedChunk",
@@ -163,6 +164,8 @@ STORED_BITS = 2**63 - 1
 MOST_COUNTED = 10_000
 #: The maximum number of names that lookup keys are resolved to.
 MOST_CREDITED = 10_000
+#: The maximum number of documents of an owner that are returned for an identifier.
+MOST_IDENTIFIED = 1_000
 #: The maximum number of documents that are returned as linked from a document, or linking to it.
 MOST_LINKED = 1_000
 
@@ -378,8 +381,8 @@ class Catalog(Protocol):
         `trails` are the explanations of the entries, empty by default.
         """
 
-    def chunks_of(self, namespace: str, key: str) -> list[Hit]:
-        """Return all chunks of a document in reading order."""
+    def chunks_of(self, namespace: str, key: str, most: int | None = None) -> list[Hit]:
+        """Return the chunks of a document in reading order: all, or the first `most`."""
 
     def document(self, namespace: str, key: str) -> Document | None:
         """Return a document with its whole text, or None."""
@@ -444,10 +447,10 @@ class Catalog(Protocol):
     def any_passes(self, filter: Filter) -> bool:
         """Return True if any document passes a filter."""
 
-    def identified(self, names: Sequence[str], most: int = -1) -> Mapping[str, list[tuple[str, str]]]:
+    def identified(self, names: Sequence[str], most: int = MOST_IDENTIFIED) -> Mapping[str, list[tuple[str, str]]]:
         """Return the (namespace, key) of the documents identified by each `scheme:value`, without unknown ones.
 
-        At most `most` of each, in any order; all by default.
+        Some of each owner's, if they are more than `most`.
         """
 
     def credited(self, role: str, keys: Collection[str], most: int = MOST_CREDITED) -> list[Credited]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from rifflux.store import (
+    MOST_IDENTIFIED,
     ChunkFacts,
     Credited,
     DocumentChange,
@@ -160,6 +161,19 @@ class CatalogContract(NeedsStore):
             store.catalog.write(Placed("c", change(key, "text", identifiers=(Identifier("doi", "10.1/a"),))))
         assert dict(store.catalog.identified(["doi:10.1/a"])) == {"doi:10.1/a": [("c", "a"), ("c", "b")]}
 
+    def test_of_an_identifier_of_very_many_documents_some_are_returned(self, store: Store) -> None:
+        many, one = Identifier("doi", "10.1/many"), Identifier("doi", "10.1/one")
+        documents = [Document(f"{number}", "", identifiers=(many,)) for number in range(MOST_IDENTIFIED + 1)]
+        documents.append(Document("last", "", identifiers=(many, one)))
+        store.catalog.write(*(Placed("c", DocumentChange(each, each.key, ())) for each in documents))
+        found = store.catalog.identified(["doi:10.1/one", "doi:10.1/many", "doi:10.1/none", "doi:10.1/one"])
+        assert {name: len({*places}) for name, places in found.items()} == {
+            "doi:10.1/many": MOST_IDENTIFIED,
+            "doi:10.1/one": 1,
+        }
+        few = store.catalog.identified(["doi:10.1/many", "doi:10.1/one"], 2)
+        assert {name: len({*places}) for name, places in few.items()} == {"doi:10.1/many": 2, "doi:10.1/one": 1}
+
     def test_links_are_followed_both_ways_by_any_identifier_and_by_key(self, store: Store) -> None:
         names = (Identifier("doi", "10.1/t"), Identifier("arxiv", "2101.00001"))
         store.catalog.write(Placed("c", change("target", "one", "two", first_id=1, identifiers=names)))
@@ -221,6 +235,7 @@ class CatalogContract(NeedsStore):
         assert hit is not None
         assert (hit.key, hit.text, hit.chunk_index) == ("a", "second", 1)
         assert [hit.text for hit in store.catalog.chunks_of("c", "a")] == ["first", "second"]
+        assert [hit.text for hit in store.catalog.chunks_of("c", "a", 1)] == ["first"]
         for unknown in ("", "zz", "f" * 16, "0" * 16, "'; drop table chunk"):
             assert chunk_at(store.catalog, unknown) is None
 

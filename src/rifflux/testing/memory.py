@@ -28,6 +28,7 @@ from rifflux.store import (
     LEXICAL,
     MOST_COUNTED,
     MOST_CREDITED,
+    MOST_IDENTIFIED,
     MOST_LINKED,
     PART,
     VARIANT,
@@ -454,11 +455,12 @@ class MemoryCatalog(Catalog):
             lines=lines_in_file(row.change).get(chunk.span),
         )  # fmt: skip
 
-    def chunks_of(self, namespace: str, key: str) -> list[Hit]:
+    def chunks_of(self, namespace: str, key: str, most: int | None = None) -> list[Hit]:
         row = self.view.row_at((namespace, key))
         if row is None:
             return []
-        return [self._hit(row, each) for each in sorted(row.change.chunks, key=lambda each: each.chunk.position)]
+        chunks = sorted(row.change.chunks, key=lambda each: each.chunk.position)
+        return [self._hit(row, each) for each in chunks[:most]]
 
     def documents(
         self,
@@ -580,12 +582,12 @@ class MemoryCatalog(Catalog):
     def any_passes(self, filter: Filter) -> bool:
         return bool(self.view.rows(filter))
 
-    def identified(self, names: Sequence[str], most: int = -1) -> Mapping[str, list[Place]]:
+    def identified(self, names: Sequence[str], most: int = MOST_IDENTIFIED) -> Mapping[str, list[Place]]:
         found = {}
         for name in names:
-            places = sorted((self.view.named(row), row.document.key) for row in self.view.rows() if name in row.names)
-            if most >= 0:
-                places = places[:most]
+            rows = [row for row in self.view.rows() if name in row.names]
+            by_owner = [[row for row in rows if row.owner == owner][:most] for owner in {row.owner for row in rows}]
+            places = sorted((self.view.named(row), row.document.key) for some in by_owner for row in some)
             if places:
                 found[name] = places
         return found

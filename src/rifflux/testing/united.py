@@ -11,7 +11,7 @@ from rifflux.errors import OutOfScope
 from rifflux.store import FileRemoval, Placed, Removal, Selection, Store, by_words, find_documents
 from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, part, vector_of, words
 from rifflux.testing.owners import everything, filled, ranked_by_words
-from rifflux.types import Ranking, of_owner
+from rifflux.types import Ranking, of_owner, parted
 
 #: The first chunk id of each owner: mine, shared with me, and others.
 _MINE = 1
@@ -110,6 +110,9 @@ class UnitedContract(NeedsOpened):
         places = [(of_owner("c", owner), "a") for owner in ("ann", "bob")]
         assert [hit.place for hit in hits] == places == find_documents(both.catalog, "a")
         assert both.catalog.identified(["doi:10.1/a"])["doi:10.1/a"][:2] == [places[0], (places[0][0], "b")]
+        # Nobody is hidden behind what another owner has many of.
+        one_each = both.catalog.identified(["doi:10.1/a"], 1)["doi:10.1/a"]
+        assert len(one_each) == len({parted(namespace)[1] for namespace, _ in one_each}) == 2
         alone = [opened.of(owner).catalog.document("c", "a") for owner in ("ann", "bob")]
         assert [both.catalog.documents_at(places)[place] for place in places] == alone
         listed = [(row.namespace, row.document.key) for row in both.catalog.documents(Selection())]

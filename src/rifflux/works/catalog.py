@@ -22,7 +22,7 @@ from rifflux.session.reading import identified
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Embedded, Writer
-from rifflux.store import MOST_LINKED, Removal, Selection, Store, find_documents
+from rifflux.store import MOST_IDENTIFIED, MOST_LINKED, Removal, Selection, Store, find_documents
 from rifflux.text.licenses import license_of
 from rifflux.text.schemes import SCHEMES
 from rifflux.types import LICENSED, UNTOLD, Failure, Filter, Hit, Ids, Progress, Ranking, parted
@@ -262,7 +262,7 @@ class WorksCatalog:
         store = view.store
         place = namespace, key = _place(identifier, view)
         document = store.catalog.document(*place)
-        chunks = store.catalog.chunks_of(*place)
+        chunks = store.catalog.chunks_of(*place, most=1)
         if document is None:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
         visible, disclosed = view.visible, view.visible.document(namespace, document)
@@ -271,7 +271,7 @@ class WorksCatalog:
         label = view.labels[store.owner if owner is None else owner]
         if not visible.discloses_facts(namespace, document.license):
             return WorkRecord(name, key, work, withheld=True, collection=label)
-        ids = np.array([int(hit.id, 16) for hit in chunks[:1]], np.int64)
+        ids = np.array([int(hit.id, 16) for hit in chunks], np.int64)
         cites, cited_by = (_linked(store, ids, incoming=way) for way in (False, True))
         # Citations are facts of a work, so its license decides whether to disclose them.
         disclosed_hits = _hits(view, cited_by[:MOST_LINKED])
@@ -384,7 +384,8 @@ def _place(identifier: str, view: IndexView) -> tuple[str, str]:
     places = [(namespace, key) for namespace, key in places if parted(namespace)[1] == first]
     if len(places) > 1:
         choices = ", ".join(f"{parted(namespace)[0]}/{key}" for namespace, key in places[:5])
-        raise InvalidArgument(f"{identifier!r} is the name of {len(places)} works: say which, one of {choices}")
+        many = f"{len(places)}" if len(places) < MOST_IDENTIFIED else f"{MOST_IDENTIFIED} or more"
+        raise InvalidArgument(f"{identifier!r} is the name of {many} works: say which, one of {choices}")
     return places[0]
 
 

@@ -16,6 +16,7 @@ from rifflux.errors import Busy, OutOfScope
 from rifflux.store.catalog import (
     MOST_COUNTED,
     MOST_CREDITED,
+    MOST_IDENTIFIED,
     MOST_LINKED,
     Catalog,
     ChunkFacts,
@@ -353,12 +354,14 @@ class OpenSearchCatalog(Catalog):
                 vectors[id] = np.array(vector, np.float32)
         return read | beside
 
-    def chunks_of(self, namespace: str, key: str) -> list[Hit]:
+    def chunks_of(self, namespace: str, key: str, most: int | None = None) -> list[Hit]:
         places = self._ids_of([(namespace, key)])[namespace, key]
-        found = self.rows.scan("chunk", [terms("document", places)], HIT, order=["position"])
+        # Of several owners' documents, the first owner's chunks may come last.
+        enough = most if most is None else most * len(places)
+        found = self.rows.scan("chunk", [terms("document", places)], HIT, order=["position"], most=enough)
         hits = [hit_of(row, self._owner_of(row)) for row in found]
         owners = sorted(hit.owner or "" for hit in hits)
-        return [hit for hit in hits if (hit.owner or "") == owners[0]]
+        return [hit for hit in hits if (hit.owner or "") == owners[0]][:most]
 
     def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
         table = self.fact_table(ids)
@@ -546,17 +549,18 @@ class OpenSearchCatalog(Catalog):
         found = self.rows.search("document", conditions(filter), size=1, _source=False)
         return bool(found["hits"]["hits"])
 
-    def identified(self, names: Sequence[str], most: int = -1) -> Mapping[str, list[Place]]:
+    def identified(self, names: Sequence[str], most: int = MOST_IDENTIFIED) -> Mapping[str, list[Place]]:
         if not names:
             return {}
         wanted = {keyword(name): name for name in names}
         found: dict[str, list[Place]] = {}
+        counts: Counter[tuple[str, str]] = Counter()
         for row in self.rows.scan("document", [terms("identifier", wanted)], ("place", "owner", "identifier")):
             for name in {*row["identifier"]} & wanted.keys():
-                found.setdefault(wanted[name], []).append((self._named(row), row["place"][1]))
-        if most < 0:
-            most = max(map(len, found.values()), default=0)
-        return {name: sorted(found[name])[:most] for name in names if name in found and most}
+                counts[name, row["owner"]] += 1
+                if counts[name, row["owner"]] <= most:
+                    found.setdefault(wanted[name], []).append((self._named(row), row["place"][1]))
+        return {name: sorted(found[name]) for name in names if name in found}
 
     def credited(self, role: str, keys: Collection[str], most: int = MOST_CREDITED) -> list[Credited]:
         found: Counter[tuple[str, str, str, str | None]] = Counter()

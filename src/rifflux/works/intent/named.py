@@ -18,7 +18,7 @@ import numpy as np
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.table import NAMED, OUTRIGHT, Candidates, declare
 from rifflux.session.license_policy import LicensePolicy
-from rifflux.store import Store, find_documents
+from rifflux.store import MOST_IDENTIFIED, Store, find_documents
 from rifflux.text.identifiers import named_results
 from rifflux.text.names import TITLE, plain, title_keys
 from rifflux.text.question_words import framed
@@ -83,8 +83,9 @@ def named_work(text: str, store: Store, visible: LicensePolicy) -> tuple[NamedWo
     bare = text.strip(_EDGES)
     for name, places in _places(text, store).items():
         if len(places) > 1:
-            return None, f"{name!r} is the name of {len(places)} works here: none was taken to be meant"
-        if hits := store.catalog.chunks_of(*places[0]):
+            many = f"{len(places)}" if len(places) < MOST_IDENTIFIED else f"{MOST_IDENTIFIED} or more"
+            return None, f"{name!r} is the name of {many} works here: none was taken to be meant"
+        if hits := store.catalog.chunks_of(*places[0], most=1):
             hit = hits[0]
             alone = is_only_name(bare, name, hit.title)
             return NamedWork(hit, _tags_of(hit, store, visible), name, alone=alone), ""

@@ -18,6 +18,7 @@ from rifflux.errors import Cure, DamagedIndex, OutOfScope
 from rifflux.store.catalog import (
     MOST_COUNTED,
     MOST_CREDITED,
+    MOST_IDENTIFIED,
     MOST_LINKED,
     AnalyzedChunk,
     Catalog,
@@ -148,11 +149,12 @@ class SqliteCatalog(Catalog):
                     raise misread(self.view, error) from error
         return hits
 
-    def chunks_of(self, namespace: str, key: str) -> list[Hit]:
+    def chunks_of(self, namespace: str, key: str, most: int | None = None) -> list[Hit]:
         view, name = self._home(namespace)
         which = "document.owner = :owner and document.namespace = :namespace and document.key = :key"
-        ordered = f"{which} order by document.owner, chunk.position"
-        return self._first(self._hits(ordered, {"namespace": name, "key": key}, view))
+        ordered = f"{which} order by document.owner, chunk.position limit :most"
+        bound = {"namespace": name, "key": key, "most": -1 if most is None else most}
+        return self._first(self._hits(ordered, bound, view))
 
     def _hits(self, which: str, bound: Mapping[str, object], view: OwnerView | None = None) -> list[Hit]:
         rows = (view or self.view).rows(sql.HYDRATE.format(which=which), bound)
@@ -414,15 +416,10 @@ class SqliteCatalog(Catalog):
         condition, bound = condition_of(filter)
         return bool(self.view.rows(sql.ANY_PASSES.format(condition=condition or "true"), bound)[0][0])
 
-    def identified(self, names: Sequence[str], most: int = -1) -> Mapping[str, list[tuple[str, str]]]:
+    def identified(self, names: Sequence[str], most: int = MOST_IDENTIFIED) -> Mapping[str, list[tuple[str, str]]]:
         found: dict[str, list[tuple[str, str]]] = {}
         owners = self.view.names
-        if most < 0:
-            rows = self.view.rows(graph.IDENTIFIED, {"names": json.dumps(list(names))})
-        else:
-            rows = [
-                row for name in names for row in self.view.rows(graph.SOME_IDENTIFIED, {"name": name, "most": most})
-            ]
+        rows = self.view.rows(graph.IDENTIFIED, {"names": json.dumps(list(dict.fromkeys(names))), "most": most})
         for name, namespace, key, owner in rows:
             found.setdefault(name, []).append((self._named(owners, namespace, owner), key))
         if owners:

@@ -3,15 +3,15 @@
 IDENTIFIED = """
 select wanted.value, document.namespace, document.key, document.owner
 from json_each(:names) as wanted
-    cross join identifier on identifier.scheme || ':' || identifier.value = wanted.value
-    join document on document.id = identifier.document and document.owner = :owner
+    cross join document on document.id in (
+        select document from (
+            select own.id as document, row_number() over (partition by own.owner) as number
+            from identifier cross join document as own on own.id = identifier.document and +own.owner = :owner
+            where identifier.scheme || ':' || identifier.value = wanted.value
+        )
+        where number <= :most
+    )
 order by 1, 2, 3"""
-
-SOME_IDENTIFIED = """
-select :name, document.namespace, document.key, document.owner
-from identifier cross join document on document.id = identifier.document and +document.owner = :owner
-where identifier.scheme || ':' || identifier.value = :name
-limit :most"""
 
 # A link's key is an identifier of its target, or a key of its own owner's namespace. The cross joins fix the order:
 # from the few given chunks to the links, never through a whole table. The plus prevents a scan of an owner's or a
