@@ -70,7 +70,7 @@ RUN = 400
 MARKED = 200
 #: A second block is quoted if its score is within this margin of the best one's. Words of the question that only the
 #: second contains add to its score.
-MARGIN = 0.1
+MARGIN = 0.08
 #: The best blocks among which parts of one list are sought.
 PARTS = 5
 ADDED = 0.2
@@ -78,7 +78,7 @@ ADDED = 0.2
 #: without what stands around the later ones.
 MOST = 3
 LONGEST = 550
-LONGEST_BARE = 700
+LONGEST_BARE = 900
 #: The same for a comparison.
 MARGIN_COMPARED = 0.3
 MOST_COMPARED = 3
