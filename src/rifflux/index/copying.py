@@ -26,7 +26,7 @@ import numpy as np
 from rifflux.conversations.model import OTHERS
 from rifflux.conversations.profile import CONVERSATIONS
 from rifflux.conversations.writing import Window, message_terms
-from rifflux.errors import Conflict, Cure, InvalidArgument, ModelMismatch, UnusableIndex
+from rifflux.errors import Conflict, Cure, InvalidArgument, ModelMismatch, NotFound, UnusableIndex
 from rifflux.ingest.prepare import analyzed
 from rifflux.ingest.sync import COPYING, Turns
 from rifflux.memories.profile import MEMORIES
@@ -103,7 +103,11 @@ class CopyReport:
 
 def copy(source: str | Path, target: str | Path, *, progress: Progress | None = None) -> CopyReport:
     """Copy the index at a place to another one; see `copy_store`. Raises `NotFound` if there is none."""
-    with closing(open_store(source, create=False)) as store:
+    try:
+        opened = open_store(source, create=False)
+    except NotFound as error:
+        raise NotFound(f"{error}: check its spelling") from error
+    with closing(opened) as store:
         check_is_complete(store, source)
         return copy_store(store, source, target, progress=progress)
 

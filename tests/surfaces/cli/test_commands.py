@@ -402,7 +402,8 @@ class TestRefusals:
         before = other.read_bytes(), text.read_bytes()
         assert "another program" in run.refusal(*command, "--db", other)
         assert "not a Rifflux index" in run.refusal(*command, "--db", text)
-        assert "is a folder" in run.refusal(*command, "--db", folder)
+        for each in (folder, "."):
+            assert "is a folder" in run.refusal(*command, "--db", each)
         assert (other.read_bytes(), text.read_bytes()) == before
 
     def test_an_index_of_an_earlier_version_is_brought_up_to_date_by_the_command_it_names(

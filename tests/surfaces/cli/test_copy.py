@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import rifflux
-from rifflux import Document, InvalidArgument
+from rifflux import Document, InvalidArgument, NotFound
 from rifflux.surfaces.cli import copy, show
 from rifflux.surfaces.cli.app import app
 from rifflux.types import Progress
@@ -62,3 +62,10 @@ def test_another_target_is_refused_with_the_way_out(source: Path) -> None:
     told = CliRunner().invoke(app, ["copy", str(source), str(source)])
     assert isinstance(told.exception, InvalidArgument)
     assert "give another place" in str(told.exception)
+
+
+def test_a_source_that_is_not_there_is_not_looked_for_elsewhere(tmp_path: Path) -> None:
+    """The command has no option that names another index."""
+    told = CliRunner().invoke(app, ["copy", str(tmp_path / "none.db"), str(tmp_path / "copy.db")])
+    assert isinstance(told.exception, NotFound)
+    assert (told.exception.cure, list(tmp_path.iterdir())) == (None, [])

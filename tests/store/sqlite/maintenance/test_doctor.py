@@ -333,6 +333,18 @@ class TestDamage:
         assert path.read_bytes() == content
         assert list(tmp_path.iterdir()) == [path]
 
+    @pytest.mark.parametrize("place", [".", "folder"])
+    def test_no_folder_is_replaced_by_a_copy(
+        self, db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        kept = tmp_path / "folder" / "notes.md"
+        kept.parent.mkdir()
+        kept.write_text("kept")
+        with pytest.raises(rifflux.InvalidArgument, match="is a folder"):
+            rifflux.restore(db, place)
+        assert kept.read_text() == "kept"
+
     def test_a_folder_and_a_path_to_nothing_are_refused(self, tmp_path: Path) -> None:
         with pytest.raises(rifflux.NotAnIndex, match="is a folder"):
             rifflux.repair(tmp_path)

@@ -90,6 +90,8 @@ def connect(
         if location == MEMORY:
             return _prepared(apsw.Connection(MEMORY), create=True), False
         path = Path(location).expanduser()
+        if not path.name:
+            raise NotAnIndex(f"{path} is a folder: name the index file in it, such as {path / 'index.db'}")
         if path.with_name(path.name + WHOLE).exists():
             finish_interrupted(path)
         _check_file(path, create=create)

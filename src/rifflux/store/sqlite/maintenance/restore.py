@@ -28,6 +28,8 @@ def restore(copy: Path, path: Path, check: Callable[[Path], None]) -> Path | Non
         check_is_index(copy)
     except NotAnIndex:
         raise NotAnIndex(f"{copy} is not a copy of an index: name one that a backup made") from None
+    if path.is_dir():
+        raise InvalidArgument(f"{path} is a folder: name the index file in it, such as {path / 'index.db'}")
     if path.exists() and copy.samefile(path):
         raise InvalidArgument(f"{copy} is the index itself: name a copy of it")
     if not path.parent.is_dir():
