@@ -55,6 +55,16 @@ class TestBrokenFiles:
         assert again.failed == first.failed == index.status().unreadable_files
         assert again.indexed_files == 0
 
+    def test_of_very_many_only_the_first_are_named(
+        self, index: Index, folder: Path, broken: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for number in range(4):
+            BROKEN[broken.name](broken.with_stem(f"{broken.stem}{number}"))
+        index.add(folder)
+        monkeypatch.setattr("rifflux.index.status.MOST_UNREADABLE", 2)
+        status = index.status()
+        assert (len(status.unreadable_files), sum(status.failed_kinds.values())) == (2, 5)
+
     def test_mended_they_are_indexed_and_reported_no_more(self, index: Index, folder: Path, broken: Path) -> None:
         index.add(folder)
         broken.unlink()

@@ -19,6 +19,9 @@ from rifflux.session.session import IndexView
 from rifflux.store import PART, Generation, Totals
 from rifflux.types import Failure, Freshness, Notice, visible_namespace
 
+#: The maximum number of files that could not be read which a status names.
+MOST_UNREADABLE = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class VectorReport:
@@ -49,7 +52,8 @@ class Status:
     `memories` are the user's, or in no scope those of all users; documents do not count them. `state` is the file that
     keeps what users do where the index is only read; empty without one, and in a scope. `language` is that of the
     index, `languages` are those of its documents, and `root_languages` those that folders and files were given.
-    `unreadable_files` are those that could not be read, with the reason, and `failed_kinds` counts them by its kind.
+    `unreadable_files` are the first of those that could not be read, with the reason, and `failed_kinds` counts all of
+    them by its kind.
     `left_out` counts the files of the caller's own folders that are not read, by their kind, as of the last run that
     looked at all of a folder; `exclusions` are the patterns of what is left out of each of them, and `removed` those of
     what was removed from the index and stays out of it until it is named again. `kernels` says what the
@@ -116,14 +120,22 @@ def status_of(view: IndexView) -> Status:
     model = store.semantic.model()
     freshness = view.freshness_now()
     roots = store.catalog.roots()
-    states = [(root, state) for root in roots for state in store.catalog.files(root) if state.problem]
     embedder = model or view.embedder
     own_stores = [view.session.store.of(owner) for owner in store.owners if view.owns(owner)]
-    unreadable = [
-        Failure(f"{view.visible_roots([root])[0]}/{state.path}", state.problem or "", kind=state.problem_kind)
-        for root, state in states
-    ]
-    unreadable += unopened_files(own_stores)
+    unreadable: list[Failure] = []
+    failed_kinds: Counter[str] = Counter()
+    for root in roots:
+        failed = [state for state in store.catalog.files(root) if state.problem]
+        failed_kinds.update(state.problem_kind for state in failed)
+        if failed:
+            name = view.visible_roots([root])[0]
+            unreadable += (
+                Failure(f"{name}/{state.path}", state.problem or "", kind=state.problem_kind)
+                for state in failed[: MOST_UNREADABLE - len(unreadable)]
+            )
+    unopened = unopened_files(own_stores)
+    failed_kinds.update(each.kind for each in unopened)
+    unreadable += unopened[: MOST_UNREADABLE - len(unreadable)]
     return Status(
         path=view.session.path,
         documents=totals.documents,
@@ -144,7 +156,7 @@ def status_of(view: IndexView) -> Status:
         read_only=store.read_only,
         state="" if scope or not view.session.store.local else view.session.store.local.state,
         unreadable_files=tuple(unreadable),
-        failed_kinds=dict(Counter(each.kind for each in unreadable)),
+        failed_kinds=dict(failed_kinds),
         vectors=vector_report(view),
         switching=None if scope else Maintenance(replace(view, store=own)).switching(),
         freshness=freshness,

@@ -69,7 +69,7 @@ class StatusOut(Shape):
     root_languages: dict[str, str] = Field(description="Languages that were set for folders and files")
     roots: list[str]
     freshness: FreshnessOut | None
-    unreadable_files: list[FailureOut]
+    unreadable_files: list[FailureOut] = Field(description="The first 1,000 of them, with the reason")
     failed_kinds: dict[str, int] = Field(description="Files that could not be read, by the kind of reason")
     left_out: dict[str, int] = Field(description="Files of your folders that are not read, by kind")
     exclusions: dict[str, list[str]] = Field(description="Patterns of what is left out of your folders")

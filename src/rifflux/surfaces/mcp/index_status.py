@@ -60,7 +60,7 @@ def index_status(desk: Desk, db_path: DbPath = None) -> Annotated[CallToolResult
         "degraded": [desk.sentence(each) for each in status.degraded],
         "collections": [*(collection_json(each) for each in status.collections)],
         "allowed_roots": [str(root) for root in desk.roots],
-        "unreadable": len(status.unreadable_files),
+        "unreadable": sum(status.failed_kinds.values()),
         "unreadable_files": desk.failures(status.unreadable_files, MOST_NOTED),
     }
     return reply(StatusOutput.of(facts, notes=ReplyNotes(warning=UNTRUSTED)))
