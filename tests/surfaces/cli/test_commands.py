@@ -116,6 +116,10 @@ class TestHelp:
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith("Usage: rifflux search")
 
+    def test_an_example_can_be_copied_as_a_line(self, run: Any) -> None:
+        examples = run("search", "--help").stdout.partition("Examples:")[2].splitlines()
+        assert [each.strip() for each in examples if each.strip() and not each.strip().startswith("rifflux ")] == []
+
     def test_the_overview_names_every_command(self, run: Any) -> None:
         listed = run("--help").stdout.partition("Commands:")[2]
         assert all(re.search(rf"^  {command}\b", listed, re.MULTILINE) for command in COMMANDS)

@@ -34,7 +34,24 @@ _WIDEST = 120
 _COMMON = ("db", "state", "model", "threads", "json")
 
 
-class _Group(TyperGroup):
+class _WithExamples:
+    """A command that prints its examples as they are typed: one that is cut into lines cannot be copied."""
+
+    epilog: str | None
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples."""
+        if self.epilog:
+            formatter.write_paragraph()
+            for line in inspect.cleandoc(self.epilog).splitlines():
+                formatter.write(f"  {line}".rstrip() + "\n")
+
+
+class _Command(_WithExamples, TyperCommand):
+    """A command that belongs to a group."""
+
+
+class _Group(_WithExamples, TyperGroup):
     """A group of commands that prints complete summaries, which Click cuts at the first line."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -56,6 +73,8 @@ class Commands(typer.Typer):
 
     def command(self, name: str | None = None, **about: Any) -> Callable[[Function], Function]:
         """Add a function as a command; it stays as it is for callers in Python."""
+
+        about.setdefault("cls", _Command)
 
         def add(function: Function) -> Function:
             super(Commands, self).command(name, **about)(_flat(function))
@@ -342,7 +361,7 @@ def _meanings(value: str) -> list[str | int | float]:
     return [value]
 
 
-class RerankByDefault(TyperCommand):
+class RerankByDefault(_Command):
     """A command whose `--rerank` means the default reranker where no lower-case name follows."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
