@@ -229,6 +229,32 @@ def test_an_index_of_a_version_that_cannot_be_migrated_is_refused_as_it_is(path:
         assert connection.pragma("user_version") == 1
 
 
+@pytest.mark.parametrize("moment", range(9))
+def test_an_index_that_another_creates_while_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int
+) -> None:
+    new = tmp_path / "new.db"
+    connect = opening._for_writing
+    statements: list[str] = []
+
+    def watched(place: Path) -> apsw.Connection:
+        connection = connect(place)
+        if not statements:
+            connection.exec_trace = trace
+        return connection
+
+    def trace(cursor: apsw.Cursor, statement: str, bindings: object) -> bool:
+        statements.append(statement)
+        if len(statements) == moment + 1:
+            SqliteStore.open(str(new)).close()
+        return True
+
+    monkeypatch.setattr(opening, "_for_writing", watched)
+    with closing(SqliteStore.open(str(new))) as store:
+        assert store.totals().documents == 0
+    assert len(statements) > 9
+
+
 class TestMigration:
     @pytest.fixture
     def steps(self, monkeypatch: pytest.MonkeyPatch) -> Steps:

@@ -239,8 +239,10 @@ def _prepared(
     # overwritten, at no measurable cost: pages are reused, with the rest of their content.
     for setting in ("foreign_keys = on", "temp_store = memory", "cache_size = -32000", "secure_delete = on"):
         connection.execute(f"pragma {setting}")
+    # In this order: another process that creates the index commits its tables and its id together.
+    objects = connection.execute("select count(*) from sqlite_master").get
     application = connection.pragma("application_id")
-    if not application and not connection.execute("select count(*) from sqlite_master").get:
+    if not application and not objects:
         # The database is new.
         if not create or read_only:
             raise NotAnIndex(f"{path} is empty, not a Rifflux index", cure=Cure.ADD)
