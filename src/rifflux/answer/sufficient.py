@@ -43,7 +43,7 @@ LOOKED_AT = 10
 LETTER = 0.5
 #: The probabilities from which a question is answered, and from which its closest passage is quoted.
 ANSWERED = 0.45
-CLOSEST = 0.38
+CLOSEST = 0.42
 
 _NOTHING = "nothing was found: index something that answers it, or ask in other words"
 _WEAK = "nothing that was found is near enough to answer it: these passages are the nearest"
