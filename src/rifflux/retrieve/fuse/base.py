@@ -230,7 +230,7 @@ class IndexFacts:
     def code_of(self, ids: Ids, beside: Ids) -> Mapping[int, CodePiece]:
         """Return the source code details of those chunks that are code; `beside` are probably fetched next."""
         # The texts of all others would be read for nothing.
-        code = [id for id, each in self.facts(ids).items() if each.kind == "code"]
+        code = [id for id, kind in zip(ids.tolist(), self.kinds(ids), strict=True) if kind == "code"]
         return self.reader.catalog.code_of(np.array(code, np.int64), beside) if self.reader and code else {}
 
     def coverage(self, ids: Ids) -> Scores:
