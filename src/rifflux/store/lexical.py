@@ -11,16 +11,7 @@ from numpy.typing import NDArray
 
 from rifflux.types import Clause, Ids, Ranking
 
-__all__ = [
-    "CONTRACT",
-    "DEFAULT",
-    "MOST_CLAUSES",
-    "VARIANT",
-    "FieldWeights",
-    "Lexical",
-    "TermSequences",
-    "holding",
-]
+__all__ = ["CONTRACT", "DEFAULT", "MOST_CLAUSES", "VARIANT", "FieldWeights", "Lexical", "TermSequences", "holding"]
 
 #: The weight of a query's variants relative to its words: a guess may be wrong, and a rare guessed word would otherwise
 #: outweigh the common one that is meant.
